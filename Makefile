@@ -26,6 +26,8 @@
 #   make docs         the documentation as a site, in site/: pages, tutorials (executed), references; DOCS_EXECUTE=false without executing
 #   make docs-serve   shows it in a browser, and again after every change of a page
 #   make reproduce    the published figures of Morphling beside the model's
+#   make client       the client for C, in target/release
+#   make page         the client for browsers, in target/page (its target is fetched by rustup)
 #   make install      just .venv/bin/polyfabric
 #   make wheel        a wheel in dist/, and a check that it works in an empty environment
 #   make clean        remove what was built
@@ -60,7 +62,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 
 .PHONY: help demo tested check test test-full gallery lint lint-rust lint-python lint-rtl lint-prose doc test-rust test-doc test-sanitizer test-python \
 	bench bench-check bench-types \
-	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-lookups bench-rns-check fuzz miri aarch64 rtl rtl-cocotb rtl-synthesis deny docs docs-serve reproduce install wheel check-tools clean
+	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-lookups bench-rns-check fuzz miri aarch64 rtl rtl-cocotb rtl-synthesis deny docs docs-serve reproduce client page install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -86,7 +88,20 @@ tested: $(VENV)/.tested
 # The same for tests: the Rust half is built once, for Rust's tests and Python's, and checks its arithmetic. `make install` puts the package's build back.
 $(VENV)/.tested: $(VENV)/.requirements $(RUST_SOURCES) | check-tools
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --locked --features polyfabric-schemes/test-seeds
+	cargo build $(PACKAGES) --lib
 	@rm -f $(VENV)/.installed && touch $@
+
+# The client for C; its header is in crates/capi/include.
+client: | check-tools
+	cargo build --package polyfabric-capi --release --locked
+
+# A client in a browser: its page, which `polyfabric serve --page target/page` serves.
+WASM := wasm32-unknown-unknown
+page: | check-tools
+	@PYTHON=$(PYTHON) scripts/check-tools page
+	cargo build --package polyfabric-capi --release --locked --target $(WASM)
+	mkdir -p target/page
+	cp web/index.html web/client.js target/$(WASM)/release/polyfabric_client.wasm target/page
 
 # Built as the installed package is. The check downloads what the package depends on into an environment of its own.
 wheel: $(VENV)/.requirements $(RUST_SOURCES) | check-tools
@@ -115,6 +130,7 @@ check: lint $(VENV)/.tested
 # languages come first, with the build for tests; the rest is of the package's.
 test-full: $(VENV)/.tested $(SYNTHESIS)/.requirements lint-prose doc test-doc test-sanitizer miri
 	POLYFABRIC_FULL=1 cargo test $(PACKAGES) --tests -- failures noise rns_bgv::operations $(MORE_CASES) $(SLOW)
+	scripts/check-tools page && $(MAKE) page || echo "the client for browsers: SKIPPED"
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 --ignore tests/python/test_built_library.py tests
 	$(MAKE) install bench-types bench-rns-check
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full tests/python/test_built_library.py

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-CHAIN = ["kernels", "schemes", "program", "runtime", "sim", "machines", "planner", "python"]
+CHAIN = ["kernels", "schemes", "program", "client", "capi", "runtime", "sim", "machines", "planner", "python"]
 LONGEST_FILE = 800
 SOURCE_SUFFIXES = {".rs", ".py", ".sv", ".v", ".md"}
 

@@ -1,5 +1,6 @@
 //! The readers, with valid samples for each.
 
+use polyfabric_client::{Specification, pack, unpack};
 use polyfabric_kernels::Torus;
 use polyfabric_machines::f1::{compile::compile, machine::F1, saved};
 use polyfabric_program::rns::builtin::microbenchmark;
@@ -276,6 +277,17 @@ fn specifications() -> Vec<Target> {
     let bounds = ["y", "sign"].map(|name| (name.to_owned(), 0.01)).into();
     let signature = Signature::of(&program, &kernel, &bounds).expect("inputs and outputs");
     let set = serde_json::to_string(parameters.literal()).expect("text");
+    let integer = serde_json::json!({
+        "bits": 4, "signed": false, "range": [0, 9, 3], "length": 2, "scalar": false, "text": false, "bitwise": false,
+    });
+    let specification = serde_json::json!({
+        "format": "polyfabric-specification", "version": 2, "program": "sample", "scheme": "tfhe", "signature": signature,
+        "parameters": parameters.literal(), "shapes": { "scalars": [], "integers": { "x": integer } },
+    });
+    let specification = specification.to_string();
+    assert!(Specification::read(specification.as_bytes()).is_ok(), "the sample is valid");
+    let parts = [("x".to_owned(), vec![1, 2, 3]), ("y".to_owned(), Vec::new())];
+    let message = pack(&parts, Direction::Input).expect("a message");
     vec![
         text("tfhe-signature", vec![serde_json::to_string(&signature).expect("text")], |text| {
             let signature = Signature::from_json(text).map_err(drop)?;
@@ -297,6 +309,11 @@ fn specifications() -> Vec<Target> {
             encrypt_and_decrypt(&signature);
             Ok::<(), ()>(())
         }),
+        text("specification", vec![specification], |text| {
+            let read = Specification::read(text.as_bytes()).map_err(drop)?;
+            Ok::<_, ()>((read.security_bits(), read.key_bytes()))
+        }),
+        raw("message", message, |bytes| unpack(bytes, Direction::Input).map(drop)),
         text("tfhe-parameters", vec![set], |text| {
             let literal: tfhe::ParametersLiteral = serde_json::from_str(text).map_err(drop)?;
             tfhe::Parameters::check(&literal).map_err(drop)

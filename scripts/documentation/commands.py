@@ -299,7 +299,7 @@ class Runs:
         failed = 0
         with tempfile.TemporaryDirectory(prefix="documented-") as made, contextlib.ExitStack() as servers:
             folder = Path(made)
-            for link in ("examples", "machines"):
+            for link in ("crates", "examples", "machines", "target"):
                 (folder / link).symlink_to(ROOT / link)
             for file, content in page.files.items():
                 (folder / file).write_text(content, encoding="utf-8")

@@ -78,6 +78,18 @@ impl From<PlanError> for Failure {
     }
 }
 
+impl From<polyfabric_client::Failure> for Failure {
+    fn from(failure: polyfabric_client::Failure) -> Self {
+        let kind = match failure.kind {
+            polyfabric_client::Kind::File => Kind::File,
+            polyfabric_client::Kind::Input => Kind::Input,
+            polyfabric_client::Kind::Parameter => Kind::Parameter,
+            polyfabric_client::Kind::Run => Kind::Run,
+        };
+        Self { kind, message: failure.message }
+    }
+}
+
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         let message = failure.message;

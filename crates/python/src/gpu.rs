@@ -3,11 +3,12 @@
 use crate::card::card;
 use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
-use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
+use crate::keys::{PyCiphertexts, PyServerKey, outputs_of};
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
 use crate::rns::{PySlotCiphertexts, PySlotPlan, PySlotServer};
 use crate::workers::detached;
+use polyfabric_client::tfhe::{AnyBatches, torus_mismatch};
 use polyfabric_kernels::RingDegree;
 use polyfabric_runtime::gpu::{Card, Device, GpuError, Shape, multiply_adds, rns};
 use polyfabric_schemes::rns::RnsPolynomial;
@@ -140,8 +141,8 @@ impl PySlotServer {
     ) -> PyResult<(PySlotCiphertexts, f64)> {
         let callback = Callback::new(progress);
         detached(py, || {
-            self.origin.expect(&inputs.origin)?;
-            let polynomials: Vec<&RnsPolynomial> = inputs.polynomials.iter().collect();
+            self.origin.expect(&inputs.0.origin)?;
+            let polynomials: Vec<&RnsPolynomial> = inputs.0.polynomials.iter().collect();
             let executor = self.on_card.of(&plan.plan, &self.keys)?;
             let ran = executor.run(&polynomials, &callback).map_err(Failure::of(Kind::Run))?;
             Ok((self.results(ran.outputs), ran.on_card.as_secs_f64()))
@@ -161,8 +162,8 @@ impl PyKernelProgram {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(PyCiphertexts, f64)> {
         server.expect_own(inputs)?;
-        let (kernel, on_card, generation) = (&*self.0, server.on_card(), inputs.generation);
-        let (server, inputs, callback) = (server.key(), &inputs.batches, Callback::new(progress));
+        let (kernel, on_card, generation) = (&*self.0, server.on_card(), inputs.0.generation);
+        let (server, inputs, callback) = (server.key(), &inputs.0.batches, Callback::new(progress));
         detached(py, || {
             let (batches, seconds) = match (server, inputs) {
                 (AnyServerKey::Torus32(key), AnyBatches::Torus32(inputs)) => {
@@ -175,9 +176,9 @@ impl PyKernelProgram {
                     let ran = ran.map_err(Failure::of(Kind::Run))?;
                     (AnyBatches::Torus64(ran.outputs), ran.on_card)
                 }
-                _ => return Err(torus_mismatch()),
+                _ => return Err(torus_mismatch().into()),
             };
-            Ok((PyCiphertexts { batches, generation, name: OUTPUTS.to_owned() }, seconds.as_secs_f64()))
+            Ok((outputs_of(batches, generation), seconds.as_secs_f64()))
         })
     }
 }

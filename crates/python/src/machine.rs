@@ -2,10 +2,11 @@
 
 use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
-use crate::keys::{AnyBatches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
+use crate::keys::{PyCiphertexts, PyServerKey, outputs_of};
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
 use crate::workers::{detached, released};
+use polyfabric_client::tfhe::{AnyBatches, torus_mismatch};
 use polyfabric_kernels::fixed::TransformSpec;
 use polyfabric_machines as machines;
 use polyfabric_machines::contract::options::{OptionSpec, OptionValues};
@@ -334,14 +335,14 @@ impl PyMappedKernel {
     ) -> PyResult<(PyCiphertexts, u64)> {
         let callback = Callback::new(progress);
         server.expect_own(inputs)?;
-        let generation = inputs.generation;
-        let (AnyServerKey::Torus32(server), AnyBatches::Torus32(inputs)) = (server.key(), &inputs.batches) else {
-            return Err(torus_mismatch().into());
+        let generation = inputs.0.generation;
+        let (AnyServerKey::Torus32(server), AnyBatches::Torus32(inputs)) = (server.key(), &inputs.0.batches) else {
+            return Err(Failure::from(torus_mismatch()).into());
         };
         detached(py, || {
             let Replay { outputs, saturations, .. } =
                 tfhe::replay(&self.kernel, &self.mapped, server, inputs, &callback).map_err(refused)?;
-            let outputs = PyCiphertexts { batches: AnyBatches::Torus32(outputs), generation, name: OUTPUTS.to_owned() };
+            let outputs = outputs_of(AnyBatches::Torus32(outputs), generation);
             Ok((outputs, saturations))
         })
     }

@@ -6,30 +6,14 @@ use crate::parameters::PyParameters;
 use crate::signature::PySignature;
 use crate::storage::{Source, written};
 use crate::workers::detached;
-use polyfabric_kernels::Torus;
-use polyfabric_program::tfhe::homomorphic::Signature;
-use polyfabric_schemes::port::Direction;
-use polyfabric_schemes::tfhe::serial::{AnyCiphertexts, Ciphertexts, Content};
-use polyfabric_schemes::tfhe::{AnyPublicKey, PublicKey};
+use polyfabric_client::tfhe::encrypt_publicly;
+use polyfabric_schemes::tfhe::AnyPublicKey;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
 /// A TFHE public key: anybody can encrypt with it, but only the client decrypts.
 #[pyclass(name = "PublicKey", frozen)]
 pub struct PyPublicKey(AnyPublicKey);
-
-fn encrypted<T: Torus>(
-    key: &PublicKey<T>,
-    signature: &Signature,
-    name: &str,
-    values: &[i64],
-) -> Result<Ciphertexts<T>, Failure> {
-    let plaintexts: Vec<T> = signature.encode(name, values).map_err(Failure::of(Kind::Input))?;
-    let compact = key.encrypt(&plaintexts).map_err(Failure::of(Kind::Run))?;
-    let (parameters, generation) = (key.parameters().clone(), key.generation());
-    let port = signature.port(Direction::Input, name);
-    Ok(Ciphertexts { parameters, generation, port, content: Content::Compact(compact) })
-}
 
 #[pymethods]
 impl PyPublicKey {
@@ -75,17 +59,7 @@ impl PyPublicKey {
     ) -> PyResult<Option<Vec<u8>>> {
         let signature = &*signature.0;
         detached(py, || {
-            if !signature.public {
-                let message = format!(
-                    "{} is not planned for public-key inputs, which have more noise; plan it with public=True (--public)",
-                    signature.program
-                );
-                return Err(Failure::new(Kind::Input, message));
-            }
-            let content = match &self.0 {
-                AnyPublicKey::Torus32(key) => AnyCiphertexts::Torus32(encrypted(key, signature, name, &values)?),
-                AnyPublicKey::Torus64(key) => AnyCiphertexts::Torus64(encrypted(key, signature, name, &values)?),
-            };
+            let content = encrypt_publicly(&self.0, signature, name, &values)?;
             written(&content, path.as_deref())
         })
     }

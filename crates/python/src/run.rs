@@ -2,9 +2,10 @@
 
 use crate::failure::{Failure, Kind};
 use crate::kernel::PyKernelProgram;
-use crate::keys::{AnyBatches, Batches, OUTPUTS, PyCiphertexts, PyServerKey, torus_mismatch};
+use crate::keys::{PyCiphertexts, PyServerKey, outputs_of};
 use crate::progress::Callback;
 use crate::workers::detached;
+use polyfabric_client::tfhe::{AnyBatches, Batches, torus_mismatch};
 use polyfabric_kernels::Torus;
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_runtime::Progress;
@@ -55,7 +56,7 @@ fn run_together(
         let found = executor.run_together(kernel, &requests, callback).map_err(failure)?;
         Ok(found.into_iter().map(|outputs| outputs.map(wrap).map_err(failure)).collect())
     }
-    let batches = requests.iter().map(|request| &request.batches);
+    let batches = requests.iter().map(|request| &request.0.batches);
     match key {
         AnyServerKey::Torus32(key) => {
             let own = batches.map(|batches| if let AnyBatches::Torus32(own) = batches { Some(own) } else { None });
@@ -100,18 +101,18 @@ impl PyServerKey {
         deviations: BTreeMap<String, f64>,
     ) -> PyResult<PyCiphertexts> {
         self.expect_own(results)?;
-        let (server, generation) = (self.key(), results.generation);
+        let (server, generation) = (self.key(), results.0.generation);
         detached(py, || {
-            let batches = match (server, &results.batches) {
+            let batches = match (server, &results.0.batches) {
                 (AnyServerKey::Torus32(server), AnyBatches::Torus32(batches)) => {
                     AnyBatches::Torus32(rerandomise(server, batches, &deviations)?)
                 }
                 (AnyServerKey::Torus64(server), AnyBatches::Torus64(batches)) => {
                     AnyBatches::Torus64(rerandomise(server, batches, &deviations)?)
                 }
-                _ => return Err(torus_mismatch()),
+                _ => return Err(torus_mismatch().into()),
             };
-            Ok(PyCiphertexts { batches, generation, name: OUTPUTS.to_owned() })
+            Ok(outputs_of(batches, generation))
         })
     }
 }
@@ -129,8 +130,8 @@ impl PyKernelProgram {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyCiphertexts> {
         server.expect_own(inputs)?;
-        let (kernel, transformed, generation) = (&*self.0, server.transformed(), inputs.generation);
-        let (server, inputs, callback) = (server.key(), &inputs.batches, Callback::new(progress));
+        let (kernel, transformed, generation) = (&*self.0, server.transformed(), inputs.0.generation);
+        let (server, inputs, callback) = (server.key(), &inputs.0.batches, Callback::new(progress));
         detached(py, || {
             let batches = match (server, inputs) {
                 (AnyServerKey::Torus32(server), AnyBatches::Torus32(inputs)) => {
@@ -139,9 +140,9 @@ impl PyKernelProgram {
                 (AnyServerKey::Torus64(server), AnyBatches::Torus64(inputs)) => {
                     AnyBatches::Torus64(run_cpu(kernel, (server, transformed), inputs, threads, &callback)?)
                 }
-                _ => return Err(torus_mismatch()),
+                _ => return Err(torus_mismatch().into()),
             };
-            Ok(PyCiphertexts { batches, generation, name: OUTPUTS.to_owned() })
+            Ok(outputs_of(batches, generation))
         })
     }
 
@@ -161,12 +162,12 @@ impl PyKernelProgram {
         let own: Vec<&PyCiphertexts> = own.map(|(request, _)| request.get()).collect();
         let (keys, callback) = ((server.key(), server.transformed()), Callback::new(progress));
         let mut found = detached(py, || run_together(&self.0, keys, &own, threads, &callback))?.into_iter();
-        let generation = own.first().map(|first| first.generation);
+        let generation = own.first().map(|first| first.0.generation);
         let outcome = |check: Result<(), Failure>| -> PyResult<Py<PyAny>> {
-            let outputs = check.and_then(|()| found.next().unwrap_or_else(|| Err(torus_mismatch())));
+            let outputs = check.and_then(|()| found.next().unwrap_or_else(|| Err(torus_mismatch().into())));
             match (outputs, generation) {
                 (Ok(batches), Some(generation)) => {
-                    let outputs = PyCiphertexts { batches, generation, name: OUTPUTS.to_owned() };
+                    let outputs = outputs_of(batches, generation);
                     Ok(Py::new(py, outputs)?.into_any())
                 }
                 (Err(failure), _) => Ok(PyErr::from(failure).into_value(py).into_any()),
@@ -186,8 +187,8 @@ impl PyKernelProgram {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyCiphertexts> {
         server.expect_own(inputs)?;
-        let (kernel, server, generation) = (&*self.0, server.key(), inputs.generation);
-        let (inputs, callback) = (&inputs.batches, Callback::new(progress));
+        let (kernel, server, generation) = (&*self.0, server.key(), inputs.0.generation);
+        let (inputs, callback) = (&inputs.0.batches, Callback::new(progress));
         detached(py, || {
             let outputs = match (server, inputs) {
                 (AnyServerKey::Torus32(server), AnyBatches::Torus32(inputs)) => {
@@ -196,10 +197,10 @@ impl PyKernelProgram {
                 (AnyServerKey::Torus64(server), AnyBatches::Torus64(inputs)) => {
                     interpreter::run(kernel, server, inputs, &callback).map(AnyBatches::Torus64)
                 }
-                _ => return Err(torus_mismatch()),
+                _ => return Err(torus_mismatch().into()),
             };
             let batches = outputs.map_err(failure)?;
-            Ok(PyCiphertexts { batches, generation, name: OUTPUTS.to_owned() })
+            Ok(outputs_of(batches, generation))
         })
     }
 }

@@ -1,16 +1,11 @@
-//! Reads and writes keys and ciphertexts, as files or bytes.
+//! Sources of keys and ciphertexts in Python.
 
-use crate::failure::{Failure, Kind};
-use polyfabric_schemes::bgv::serial::Bgv;
-use polyfabric_schemes::ckks::serial::Ckks;
-use polyfabric_schemes::joint::Joint;
-use polyfabric_schemes::serial::{
-    Family, FileError, FileKind, FormatError, Reader, Storable, from_bytes, from_bytes_of, load, load_of, save,
-    to_bytes,
-};
-use polyfabric_schemes::tfhe::serial::Tfhe;
+use crate::failure::Failure;
+use polyfabric_client as client;
+use polyfabric_schemes::serial::{Family, FileError, FormatError, Reader, Storable};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A source of keys or ciphertexts.
@@ -22,12 +17,16 @@ pub enum Source {
 }
 
 impl Source {
+    pub fn borrowed(&self) -> client::Source<'_> {
+        match self {
+            Self::Bytes(bytes) => client::Source::Bytes(bytes),
+            Self::Path(path) => client::Source::Path(path),
+        }
+    }
+
     /// Reads and parses its content.
     pub fn read<S: Storable>(&self) -> Result<S, FileError> {
-        match self {
-            Self::Bytes(bytes) => from_bytes(bytes, &self.name()),
-            Self::Path(path) => load(path),
-        }
+        self.borrowed().read()
     }
 
     /// Reads its content with `read` if it belongs to the set `expected`; otherwise fails before reading the payload.
@@ -36,46 +35,32 @@ impl Source {
         expected: &<S::Family as Family>::Parameters,
         read: impl FnOnce(<S::Family as Family>::Parameters, u64, &mut Reader<'_>) -> Result<S, FormatError>,
     ) -> Result<S, Failure> {
-        let result = match self {
-            Self::Bytes(bytes) => from_bytes_of(bytes, &self.name(), expected, read),
-            Self::Path(path) => load_of(path, expected, read),
-        };
-        result.map_err(|error| {
-            let other = matches!(error.cause, FormatError::Set { .. } | FormatError::Keys(_));
-            Failure::new(if other { Kind::Parameter } else { Kind::File }, error)
-        })
+        Ok(self.borrowed().read_of(expected, read)?)
     }
 
     /// Name in errors.
     pub fn name(&self) -> String {
-        match self {
-            Self::Bytes(bytes) => format!("data of {} bytes", bytes.len()),
-            Self::Path(path) => path.display().to_string(),
-        }
+        self.borrowed().name()
     }
+}
+
+/// Sources by name.
+pub fn borrowed(sources: &BTreeMap<String, Source>) -> client::Sources<'_> {
+    sources.iter().map(|(name, source)| (name.clone(), source.borrowed())).collect()
 }
 
 /// Writes `content` to `path` atomically; returns its bytes if `path` is `None`.
 pub fn written<S: Storable>(content: &S, path: Option<&Path>) -> Result<Option<Vec<u8>>, Failure> {
-    let result = match path {
-        Some(path) => save(content, path).map(|()| None),
-        None => to_bytes(content, "memory").map(Some),
-    };
-    result.map_err(Failure::of(Kind::File))
+    Ok(client::written(content, path)?)
 }
 
-/// The kind of a file by its first bytes: identifier and description. `None` if it does not belong to family `F`.
-fn kind_of<F: Family>(head: &[u8]) -> Option<(String, String)> {
-    let code = head.strip_prefix(&F::MAGIC)?.get(4..8)?;
-    let kind = F::Kind::from_code(u32::from_le_bytes(code.try_into().ok()?))?;
-    Some((format!("{kind:?}"), kind.to_string()))
+/// The bytes of `content`.
+pub fn bytes<S: Storable>(content: &S) -> Result<Vec<u8>, Failure> {
+    Ok(client::bytes(content)?)
 }
 
 /// The kind of a file by its first 16 bytes: identifier and description. `None` for files of other software.
 #[pyfunction]
 pub fn file_kind(head: &[u8]) -> Option<(String, String)> {
-    kind_of::<Tfhe>(head)
-        .or_else(|| kind_of::<Ckks>(head))
-        .or_else(|| kind_of::<Bgv>(head))
-        .or_else(|| kind_of::<Joint>(head))
+    client::file_kind(head)
 }

@@ -46,7 +46,7 @@ TOKENS = click.option(
 @click.command(
     cls=Grouped,
     headings={
-        "Network": ("host", "port", "tls_cert", "tls_key", "plain_http"),
+        "Network": ("host", "port", "tls_cert", "tls_key", "plain_http", "page"),
         "Limits": ("key_memory", "tenant_storage", "queue_memory", "tenant_queue", "tenant_rate"),
         "Execution": ("parallel", "workers"),
         "Programs": ("params", "public", "circuit_privacy"),
@@ -70,6 +70,12 @@ TOKENS = click.option(
 @click.option("--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="Certificate with its chain, in PEM.")
 @click.option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="The certificate's key, in PEM.")
 @click.option("--plain-http", is_flag=True, help="Listen on the network without TLS, behind a proxy that has it.")
+@click.option(
+    "--page",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Folder of a page with a client for browsers, which `make page` makes.",
+)
 @click.option(
     "--key-memory",
     type=_Size(),
@@ -121,6 +127,7 @@ def serve(
     tls_cert: Path | None,
     tls_key: Path | None,
     plain_http: bool,
+    page: Path | None,
     key_memory: int,
     tenant_storage: int,
     queue_memory: int,
@@ -160,7 +167,7 @@ def serve(
     )
     options = Options(parameters=params, circuit_privacy=circuit_privacy, public=public)
     with security_warnings(), working("planning"):
-        service = Service([known.load(name) for name in programs], keys, known_tokens, limits, options, cluster)
+        service = Service([known.load(name) for name in programs], keys, known_tokens, limits, options, cluster, page)
     serve_forever(
         service,
         host=host,

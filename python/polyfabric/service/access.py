@@ -9,11 +9,12 @@ import asyncio
 import json
 import logging
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 
 from .metrics import Metrics
 from .queue import BusyError
@@ -69,8 +70,12 @@ class Guard:
     - `facts`, a dictionary whose entries go into the audit log.
     """
 
-    def __init__(self, app: ASGIApp, tokens: Tokens, rate: Rate, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, tokens: Tokens, rate: Rate, metrics: Metrics, page: Mapping[str, Response] | None = None
+    ) -> None:
+        """`page`: answers by address, which anybody gets."""
         self._app, self._tokens, self._rate, self._metrics = app, tokens, rate, metrics
+        self._page = page or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request."""
@@ -79,6 +84,9 @@ class Guard:
             return
         if scope["path"] == "/health":
             await PlainTextResponse("ok\n")(scope, receive, send)
+            return
+        if scope["path"] in self._page and scope["method"] in ("GET", "HEAD"):
+            await self._page[scope["path"]](scope, receive, send)
             return
         kind, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
         tenant = self._tokens.tenant(token.strip()) if kind.lower() == "bearer" else None

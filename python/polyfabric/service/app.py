@@ -37,6 +37,7 @@ from .access import GRACE, SLOWEST, Guard, Rate
 from .events import MEDIA, Events, Progress, left
 from .metrics import Metrics
 from .openapi import DESCRIPTION
+from .page import page_of
 from .queue import BusyError, Job, Queue
 from .tokens import OPERATOR, Tokens
 
@@ -91,8 +92,9 @@ class Service:
         limits: Limits,
         options: Options,
         cluster: Cluster | None = None,
+        page: Path | None = None,
     ) -> None:
-        """With a `cluster`, its workers execute."""
+        """With a `cluster`, its workers execute. `page` is the folder of a client in a browser."""
         _expect_names([program.name for program in programs])
         self._lock = _only_server(made_folder(folder))
         self._uploads = _emptied(Path(folder) / UPLOADS)
@@ -125,7 +127,9 @@ class Service:
         self._faults |= {ClientDisconnect: _gone, CancelledError: _gone, BusyError: self._busy, Exception: _failed}
         inner = Starlette(routes=routes, exception_handlers=self._faults, lifespan=self._working)
         inner.router.redirect_slashes = False
-        self.app = self._guard = Guard(inner, tokens, Rate(limits.tenant_rate), self._metrics)
+        self.app = self._guard = Guard(
+            inner, tokens, Rate(limits.tenant_rate), self._metrics, None if page is None else page_of(page)
+        )
 
     @property
     def names(self) -> list[str]:

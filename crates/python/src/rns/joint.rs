@@ -1,11 +1,12 @@
 //! Keys of several owners of CKKS and BGV programs: parties, their messages, and what the messages give.
 
 use super::program::PyValues;
-use super::run::{Origin, Public, PySlotCiphertexts, PySlotPublicKey, PySlotServer, gathered, of_output, of_user};
+use super::run::{PySlotCiphertexts, PySlotPublicKey, PySlotServer, of_user};
 use super::signature::PySlotSignature;
 use crate::failure::{Failure, Kind};
-use crate::storage::{Source, written};
+use crate::storage::{Source, bytes, written};
 use crate::workers::detached;
+use polyfabric_client::rns::{Origin, PublicKey, gathered, of_output};
 use polyfabric_program::rns::homomorphic::{Complex, Values, centred};
 use polyfabric_program::rns::signature::{Encoding, Signature, Terminal};
 use polyfabric_schemes::joint::{
@@ -115,8 +116,8 @@ impl PyJointSession {
             let (first, second) = (messages(&self.session, &first)?, messages(&self.session, &second)?);
             let keys = JointKeys::new(&self.session, &first, &second).map_err(refused)?;
             let public = match keys.public {
-                JointPublicKey::Ckks(key) => Public::Ckks(key),
-                JointPublicKey::Bgv(key) => Public::Bgv(key),
+                JointPublicKey::Ckks(key) => PublicKey::Ckks(key),
+                JointPublicKey::Bgv(key) => PublicKey::Bgv(key),
             };
             let name = "the joint switching keys".to_owned();
             let origin = Origin { set: self.session.set().clone(), generation: keys.generation, name };
@@ -135,10 +136,10 @@ impl PyJointSession {
     ) -> PyResult<BTreeMap<String, PyValues>> {
         let signature = &*self.signature;
         detached(py, || {
-            outputs.origin.expect_set(signature.set())?;
+            outputs.0.origin.expect_set(signature.set())?;
             let shares = messages(&self.session, &shares)?;
-            let ciphertexts = gathered(signature, &outputs.polynomials)?;
-            let phases = phases(&self.session, outputs.origin.generation, &ciphertexts, &shares).map_err(refused)?;
+            let ciphertexts = gathered(signature, &outputs.0.polynomials)?;
+            let phases = phases(&self.session, outputs.0.origin.generation, &ciphertexts, &shares).map_err(refused)?;
             let mut values = BTreeMap::new();
             for (terminal, phase) in signature.terminals(true).iter().zip(&phases) {
                 let found = self.decoded(terminal, phase, &real).map_err(of_output(&terminal.name))?;
@@ -176,10 +177,6 @@ impl PyJointParty {
     fn with<R>(&self, work: impl FnOnce(&mut Party) -> Result<R, Failure>) -> Result<R, Failure> {
         work(&mut self.party.lock().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-fn bytes<S: Storable>(content: &S) -> Result<Vec<u8>, Failure> {
-    Ok(written(content, None)?.unwrap_or_default())
 }
 
 #[pymethods]
@@ -240,17 +237,17 @@ impl PyJointParty {
     fn share(&self, py: Python<'_>, outputs: &PySlotCiphertexts, among: Option<Vec<usize>>) -> PyResult<Vec<u8>> {
         let signature = &*self.signature;
         detached(py, || {
-            outputs.origin.expect_set(signature.set())?;
+            outputs.0.origin.expect_set(signature.set())?;
             let terminals = signature.terminals(true).iter();
             let smudged = |(ciphertext, terminal): (Ciphertext, &Terminal)| {
                 let none = Smudging { bits: 0.0, log2_deviation: 0.0 };
                 (ciphertext, terminal.smudging.unwrap_or(none))
             };
             let outputs_of: Vec<_> =
-                gathered(signature, &outputs.polynomials)?.into_iter().zip(terminals).map(smudged).collect();
+                gathered(signature, &outputs.0.polynomials)?.into_iter().zip(terminals).map(smudged).collect();
             self.with(|party| {
                 let (own, set) = (party.generation().map_err(refused)?, signature.set().name());
-                let (name, of) = (format!("party {}", party.index()), &outputs.origin);
+                let (name, of) = (format!("party {}", party.index()), &outputs.0.origin);
                 own.expect(&name, of.generation, &of.name, set).map_err(Failure::of(Kind::File))?;
                 bytes(&party.share(&outputs_of, among.as_deref()).map_err(refused)?)
             })

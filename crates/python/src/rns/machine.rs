@@ -163,8 +163,8 @@ impl PyMapped {
     /// Executes the schedule on ciphertexts.
     fn replay(&self, py: Python<'_>, keys: &PySlotServer, inputs: &PySlotCiphertexts) -> PyResult<PySlotCiphertexts> {
         detached(py, || {
-            keys.origin.expect(&inputs.origin)?;
-            let inputs: Vec<&RnsPolynomial> = inputs.polynomials.iter().collect();
+            keys.origin.expect(&inputs.0.origin)?;
+            let inputs: Vec<&RnsPolynomial> = inputs.0.polynomials.iter().collect();
             let outputs = self.simulated.replay(&self.kernel, &keys.keys, &inputs).map_err(refused)?;
             Ok(keys.results(outputs))
         })

@@ -1,7 +1,6 @@
 //! CKKS and BGV programs.
 
 mod approximation;
-mod files;
 mod joint;
 mod machine;
 mod parameters;

@@ -1,117 +1,55 @@
 //! CKKS and BGV keys, ciphertexts, and execution.
 
-use super::files;
 use super::parameters::PySlotParameters;
 use super::plan::PySlotPlan;
 use super::program::{PyValues, read_all};
-use super::signature::{PySlotSignature, key_ids};
+use super::signature::PySlotSignature;
 use crate::card::SlotsOnCard;
 use crate::failure::{Failure, Kind};
+use crate::keys::direction;
 use crate::progress::Callback;
-use crate::storage::{Source, written};
+use crate::storage::{Source, borrowed};
 use crate::workers::detached;
+use polyfabric_client::rns::{
+    Ciphertexts, Encrypter, Origin, PublicKey, Reader, SecretKey, decrypt, encrypt, encrypt_one, foreign,
+    save_evaluation_keys, write,
+};
 use polyfabric_planner::slots::MOST_PREPARED_BYTES;
-use polyfabric_program::rns::homomorphic::{Complex, NodeId, OBSERVED, Values, centred, evaluate};
+use polyfabric_program::rns::homomorphic::{NodeId, OBSERVED, Values, evaluate};
 use polyfabric_program::rns::lowering::check_keys;
-use polyfabric_program::rns::signature::{Encoding, Signature, Terminal};
+use polyfabric_program::rns::signature::Signature;
 use polyfabric_runtime::Progress;
 use polyfabric_runtime::rns::cpu::Executor;
 use polyfabric_runtime::rns::interpreter;
-use polyfabric_schemes::ckks::CkksCiphertext;
-use polyfabric_schemes::generation::KeyGeneration;
-use polyfabric_schemes::gsw::GswCiphertext;
+use polyfabric_schemes::port::Direction;
 use polyfabric_schemes::progress::KeyProgress;
-use polyfabric_schemes::rns::{Ciphertext, KeySet, KeyStorage, LimbId, RnsPolynomial};
+use polyfabric_schemes::rns::{KeySet, KeyStorage, RnsPolynomial};
 use polyfabric_schemes::serial::FileError;
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv, ckks};
 use pyo3::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-enum Client {
-    Ckks(ckks::ClientKey),
-    Bgv(bgv::ClientKey),
-}
-
-impl Client {
-    fn parameters(&self) -> ParameterSet {
-        match self {
-            Self::Ckks(client) => ParameterSet::Ckks(client.parameters().clone()),
-            Self::Bgv(client) => ParameterSet::Bgv(client.parameters().clone()),
-        }
-    }
-
-    fn generation(&self) -> KeyGeneration {
-        match self {
-            Self::Ckks(client) => client.generation(),
-            Self::Bgv(client) => client.generation(),
-        }
-    }
-}
-
-/// Origin of keys or ciphertexts: set, key generation, and name in errors.
-#[derive(Clone)]
-pub struct Origin {
-    pub set: ParameterSet,
-    pub generation: KeyGeneration,
-    /// A file path or a description.
-    pub name: String,
-}
-
-impl Origin {
-    /// Fails unless `other` has the same set and key generation.
-    pub fn expect(&self, other: &Self) -> Result<(), Failure> {
-        if self.set != other.set {
-            let (own, others) = (self.set.name(), other.set.name());
-            let message = format!(
-                "{} is of parameter set {own}, {} of {others}; use files of one key generation",
-                self.name, other.name
-            );
-            return Err(Failure::new(Kind::File, message));
-        }
-        let same = self.generation.expect(&self.name, other.generation, &other.name, self.set.name());
-        same.map_err(Failure::of(Kind::File))
-    }
-
-    /// Fails unless this is the set `wanted` of a program.
-    pub fn expect_set(&self, wanted: &ParameterSet) -> Result<(), Failure> {
-        if self.set == *wanted {
-            return Ok(());
-        }
-        let (name, own, wanted) = (&self.name, self.set.name(), wanted.name());
-        let message = format!("{name} is of parameter set {own}, the program is lowered for {wanted}; use one set");
-        Err(Failure::new(Kind::Input, message))
-    }
-}
 
 /// The client's secret key.
 #[pyclass(name = "SlotClient", frozen)]
 pub struct PySlotClient {
-    client: Client,
+    client: SecretKey,
     origin: Origin,
-}
-
-pub(super) enum Public {
-    Ckks(ckks::PublicEncryptionKey),
-    Bgv(bgv::BgvPublicKey),
 }
 
 /// A public key, with which anybody encrypts for the client.
 #[pyclass(name = "SlotPublicKey", frozen)]
 pub struct PySlotPublicKey {
-    key: Public,
+    key: PublicKey,
     origin: Origin,
 }
 
 impl PySlotPublicKey {
-    pub(super) fn new(key: Public, name: String) -> Self {
-        let (set, generation) = match &key {
-            Public::Ckks(key) => (ParameterSet::Ckks(key.parameters().clone()), key.generation()),
-            Public::Bgv(key) => (ParameterSet::Bgv(key.parameters().clone()), key.generation()),
-        };
-        Self { key, origin: Origin { set, generation, name } }
+    pub(super) fn new(key: PublicKey, name: String) -> Self {
+        let origin = key.origin(name);
+        Self { key, origin }
     }
 }
 
@@ -120,24 +58,21 @@ impl PySlotPublicKey {
     /// Writes the key atomically; returns its bytes if `path` is `None`.
     #[pyo3(signature = (path = None))]
     fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
-        detached(py, || match &self.key {
-            Public::Ckks(key) => written(key, path.as_deref()),
-            Public::Bgv(key) => written(key, path.as_deref()),
-        })
+        detached(py, || Ok(self.key.save(path.as_deref())?))
     }
 
     /// Reads the key from a file or bytes written by `save`; `scheme` is "ckks" or "bgv".
     #[staticmethod]
     fn load(py: Python<'_>, scheme: &str, source: Source) -> PyResult<Self> {
         detached(py, || {
-            let key = if scheme == "bgv" { source.read().map(Public::Bgv) } else { source.read().map(Public::Ckks) };
-            Ok(Self::new(key.map_err(Failure::of(Kind::File))?, source.name()))
+            let key = PublicKey::load(&source.borrowed(), scheme == "bgv").map_err(Failure::of(Kind::File))?;
+            Ok(Self::new(key, source.name()))
         })
     }
 
     /// Fails unless it belongs to the key generation of `client`.
     fn expect_client(&self, client: &PySlotClient) -> PyResult<()> {
-        Ok(client.origin.expect(&self.origin)?)
+        Ok(client.origin.expect(&self.origin).map_err(Failure::from)?)
     }
 
     #[getter]
@@ -152,7 +87,7 @@ impl PySlotPublicKey {
         signature: &PySlotSignature,
         inputs: BTreeMap<String, PyValues>,
     ) -> PyResult<PySlotCiphertexts> {
-        encrypt(py, &self.key, &self.origin, signature, inputs)
+        encrypted(py, &self.key, &self.origin, signature, inputs)
     }
 
     /// Encodes and encrypts one input of a program and writes it atomically; returns its bytes if `path` is `None`.
@@ -170,7 +105,7 @@ impl PySlotPublicKey {
         detached(py, || {
             self.origin.expect_set(signature.set())?;
             let ciphertext = encrypt_one(&self.key, signature, name, &values)?;
-            files::write(signature, self.origin.generation, false, name, ciphertext, path.as_deref())
+            Ok(write(signature, self.origin.generation, Direction::Input, name, ciphertext, path.as_deref())?)
         })
     }
 }
@@ -191,18 +126,15 @@ impl PySlotServer {
 
 /// Polynomials in the order of a kernel program's inputs or outputs.
 #[pyclass(name = "SlotCiphertexts", frozen)]
-pub struct PySlotCiphertexts {
-    pub polynomials: Vec<RnsPolynomial>,
-    pub origin: Origin,
-}
+pub struct PySlotCiphertexts(pub Ciphertexts);
 
 fn run_failure(error: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::Run, error)
 }
 
 impl PySlotClient {
-    fn new(client: Client, name: String) -> Self {
-        let origin = Origin { set: client.parameters(), generation: client.generation(), name };
+    fn new(client: SecretKey, name: String) -> Self {
+        let origin = client.origin(name);
         Self { client, origin }
     }
 }
@@ -212,34 +144,21 @@ impl PySlotClient {
     /// Generates a secret key of a program's parameter set.
     #[staticmethod]
     fn generate(py: Python<'_>, signature: &PySlotSignature) -> PyResult<Self> {
-        detached(py, || {
-            let client = match signature.0.set() {
-                ParameterSet::Ckks(parameters) => {
-                    ckks::ClientKey::generate(parameters).map(Client::Ckks).map_err(run_failure)
-                }
-                ParameterSet::Bgv(parameters) => {
-                    bgv::ClientKey::generate(parameters).map(Client::Bgv).map_err(run_failure)
-                }
-            };
-            Ok(Self::new(client?, "the client key".to_owned()))
-        })
+        detached(py, || Ok(Self::new(SecretKey::generate(&signature.0)?, "the client key".to_owned())))
     }
 
     /// Writes the key atomically, readable only by the owner; returns its bytes if `path` is `None`.
     #[pyo3(signature = (path = None))]
     fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
-        detached(py, || match &self.client {
-            Client::Ckks(key) => written(key, path.as_deref()),
-            Client::Bgv(key) => written(key, path.as_deref()),
-        })
+        detached(py, || Ok(self.client.save(path.as_deref())?))
     }
 
     /// Reads the key from a file or bytes written by `save`; `scheme` is "ckks" or "bgv".
     #[staticmethod]
     fn load(py: Python<'_>, scheme: &str, source: Source) -> PyResult<Self> {
         detached(py, || {
-            let client = if scheme == "bgv" { source.read().map(Client::Bgv) } else { source.read().map(Client::Ckks) };
-            Ok(Self::new(client.map_err(Failure::of(Kind::File))?, source.name()))
+            let client = SecretKey::load(&source.borrowed(), scheme == "bgv").map_err(Failure::of(Kind::File))?;
+            Ok(Self::new(client, source.name()))
         })
     }
 
@@ -250,13 +169,7 @@ impl PySlotClient {
 
     /// Generates a public key.
     fn public(&self, py: Python<'_>) -> PyResult<PySlotPublicKey> {
-        detached(py, || {
-            let key = match &self.client {
-                Client::Ckks(client) => client.public_key().map(Public::Ckks).map_err(run_failure)?,
-                Client::Bgv(client) => client.public_key().map(Public::Bgv).map_err(run_failure)?,
-            };
-            Ok(PySlotPublicKey::new(key, "the public key".to_owned()))
-        })
+        detached(py, || Ok(PySlotPublicKey::new(self.client.public()?, "the public key".to_owned())))
     }
 
     /// Generates the switching keys that a program needs.
@@ -272,14 +185,7 @@ impl PySlotClient {
         detached(py, || {
             self.origin.expect_set(signature.set())?;
             let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
-            let keys = match &self.client {
-                Client::Ckks(client) => {
-                    let wanted = signature.keys().iter();
-                    let wanted: Vec<_> = wanted.map(|key| (key.id, key.limbs.clone(), key.storage)).collect();
-                    client.evaluation_keys_over(&wanted, None, &hook).map_err(run_failure)?
-                }
-                Client::Bgv(client) => client.switching_keys(key_ids(signature), &hook).map_err(run_failure)?,
-            };
+            let keys = self.client.evaluation_keys(signature, &hook)?;
             let origin = Origin { name: "the switching keys".to_owned(), ..self.origin.clone() };
             Ok(PySlotServer::new(keys, origin))
         })
@@ -292,7 +198,7 @@ impl PySlotClient {
         signature: &PySlotSignature,
         inputs: BTreeMap<String, PyValues>,
     ) -> PyResult<PySlotCiphertexts> {
-        encrypt(py, &self.client, &self.origin, signature, inputs)
+        encrypted(py, &self.client, &self.origin, signature, inputs)
     }
 
     /// Decrypts and decodes a program's outputs, all slots of each. CKKS outputs named in `real` must be real. Rejects values that no execution
@@ -355,38 +261,7 @@ impl PySlotClient {
         real: Option<&[String]>,
         reader: &mut Reader,
     ) -> Result<BTreeMap<String, Values>, Failure> {
-        self.origin.expect_set(signature.set())?;
-        self.origin.expect(&outputs.origin)?;
-        decrypt(&self.client, signature, &outputs.polynomials, real, reader)
-    }
-}
-
-/// The recipient of a decryption.
-enum Reader {
-    /// Only the client.
-    Own,
-    /// Others too; noise of `deviation` is added in every slot unless it is 0.
-    Others {
-        deviation: f64,
-        /// Warnings for the client.
-        warnings: Vec<String>,
-    },
-}
-
-impl Reader {
-    fn decrypt(
-        &mut self,
-        client: &ckks::ClientKey,
-        ciphertext: &CkksCiphertext,
-        expected: &ckks::Expected,
-    ) -> Result<Vec<ckks::Complex>, ckks::ClientError> {
-        let Self::Others { deviation, warnings } = self else { return client.decrypt_expected(ciphertext, expected) };
-        // Two coefficients per slot add up in each slot.
-        let coefficient = *deviation * ciphertext.scale() / (2.0 * ciphertext.slots() as f64).sqrt();
-        let flooding = (*deviation != 0.0).then(|| coefficient.log2());
-        let shared = client.decrypt_to_share(ciphertext, flooding, Some(expected))?;
-        warnings.push(shared.warning);
-        Ok(shared.values)
+        Ok(decrypt(&self.client, &self.origin, signature, &outputs.0, real, reader)?)
     }
 }
 
@@ -401,17 +276,7 @@ impl PySlotServer {
     /// Writes the keys in transport form atomically; returns their bytes if `path` is `None`.
     #[pyo3(signature = (path = None))]
     fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
-        detached(py, || {
-            let (keys, generation) = ((*self.keys).clone(), self.origin.generation);
-            match self.origin.set.clone() {
-                ParameterSet::Ckks(parameters) => {
-                    written(&ckks::serial::EvaluationKeys { parameters, generation, keys }, path.as_deref())
-                }
-                ParameterSet::Bgv(parameters) => {
-                    written(&bgv::serial::EvaluationKeys { parameters, generation, keys }, path.as_deref())
-                }
-            }
-        })
+        detached(py, || Ok(save_evaluation_keys(&self.keys, &self.origin, path.as_deref())?))
     }
 
     /// Reads keys from a file or bytes written by `save`; `scheme` is "ckks" or "bgv". With `expected`, the keys must be exactly those of its
@@ -428,7 +293,7 @@ impl PySlotServer {
                     Some(ParameterSet::Bgv(needed)) => source.read_of(needed, |parameters, length, reader| {
                         bgv::serial::EvaluationKeys::read(parameters, length, wanted.as_ref(), reader)
                     })?,
-                    Some(ParameterSet::Ckks(_)) => return Err(foreign()),
+                    Some(ParameterSet::Ckks(_)) => return Err(foreign().into()),
                     None => source.read().map_err(file)?,
                 };
                 (ParameterSet::Bgv(set.parameters), set.generation, set.keys)
@@ -437,7 +302,7 @@ impl PySlotServer {
                     Some(ParameterSet::Ckks(needed)) => source.read_of(needed, |parameters, length, reader| {
                         ckks::serial::EvaluationKeys::read(parameters, length, wanted.as_ref(), reader)
                     })?,
-                    Some(ParameterSet::Bgv(_)) => return Err(foreign()),
+                    Some(ParameterSet::Bgv(_)) => return Err(foreign().into()),
                     None => source.read().map_err(file)?,
                 };
                 (ParameterSet::Ckks(set.parameters), set.generation, set.keys)
@@ -451,13 +316,13 @@ impl PySlotServer {
 
     /// Fails unless `client` belongs to the same key generation.
     fn expect_client(&self, client: &PySlotClient) -> PyResult<()> {
-        Ok(client.origin.expect(&self.origin)?)
+        Ok(client.origin.expect(&self.origin).map_err(Failure::from)?)
     }
 
     /// Fails unless all keys that `plan` reads are present, before a run needs them.
     fn expect_keys(&self, plan: &PySlotPlan) -> PyResult<()> {
         let plan = &*plan.plan;
-        self.origin.expect_set(&plan.set())?;
+        self.origin.expect_set(&plan.set()).map_err(Failure::from)?;
         Ok(check_keys(plan.program(), plan.kernel(), &self.keys).map_err(Failure::of(Kind::Input))?)
     }
 
@@ -485,8 +350,8 @@ impl PySlotServer {
         let (kept, plan, server) = (&plan.kept, &*plan.plan, &*self.keys);
         let callback = Callback::new(progress);
         detached(py, || {
-            self.origin.expect(&inputs.origin)?;
-            let inputs: Vec<&RnsPolynomial> = inputs.polynomials.iter().collect();
+            self.origin.expect(&inputs.0.origin)?;
+            let inputs: Vec<&RnsPolynomial> = inputs.0.polynomials.iter().collect();
             let outputs = match threads {
                 Some(threads) => {
                     let executor = Executor::of(kept.of(plan, server, threads)?, server).map_err(run_failure)?;
@@ -502,7 +367,10 @@ impl PySlotServer {
 impl PySlotServer {
     /// Labels the polynomials as outputs of an execution with these keys.
     pub fn results(&self, polynomials: Vec<RnsPolynomial>) -> PySlotCiphertexts {
-        PySlotCiphertexts { polynomials, origin: Origin { name: "the outputs".to_owned(), ..self.origin.clone() } }
+        PySlotCiphertexts(Ciphertexts {
+            polynomials,
+            origin: Origin { name: "the outputs".to_owned(), ..self.origin.clone() },
+        })
     }
 }
 
@@ -511,7 +379,7 @@ impl PySlotCiphertexts {
     /// Bytes in memory.
     #[getter]
     fn bytes(&self) -> usize {
-        self.polynomials.iter().map(RnsPolynomial::bytes).sum()
+        self.0.polynomials.iter().map(RnsPolynomial::bytes).sum()
     }
 
     /// Writes the ciphertext `name`, an input or (with `outputs`) an output, atomically; returns its bytes if `path` is `None`.
@@ -524,7 +392,7 @@ impl PySlotCiphertexts {
         name: &str,
         path: Option<PathBuf>,
     ) -> PyResult<Option<Vec<u8>>> {
-        detached(py, || files::save_one(self, &signature.0, outputs, name, path.as_deref()))
+        detached(py, || Ok(self.0.save(&signature.0, direction(outputs), name, path.as_deref())?))
     }
 
     /// Reads a program's inputs, or its `outputs`, from files or their bytes.
@@ -535,7 +403,7 @@ impl PySlotCiphertexts {
         outputs: bool,
         files: BTreeMap<String, Source>,
     ) -> PyResult<Self> {
-        detached(py, || files::load_all(&signature.0, outputs, &files))
+        detached(py, || Ok(Self(Ciphertexts::load(&signature.0, direction(outputs), &borrowed(&files))?)))
     }
 }
 
@@ -561,107 +429,8 @@ fn difference(found: &Values, expected: &Values) -> f64 {
     }
 }
 
-fn missing(name: &str) -> Failure {
-    Failure::new(Kind::Input, format!("input {name:?} is missing"))
-}
-
-/// An encrypted input.
-pub(super) enum Encrypted {
-    Vector(Ciphertext),
-    Selector(GswCiphertext),
-}
-
-impl Encrypted {
-    pub fn into_polynomials(self) -> Vec<RnsPolynomial> {
-        match self {
-            Self::Vector(ciphertext) => ciphertext.parts,
-            Self::Selector(ciphertext) => ciphertext.polynomials(),
-        }
-    }
-}
-
-/// The secret or the public key, for encryption.
-trait Encrypter {
-    fn ckks(&self, values: &[ckks::Complex], level: usize, scale: f64) -> Result<Ciphertext, Failure>;
-    fn bgv(&self, values: &[u64], limbs: usize) -> Result<Ciphertext, Failure>;
-    fn selector(&self, name: &str, bit: bool, limbs: &[LimbId]) -> Result<GswCiphertext, Failure>;
-}
-
-fn foreign() -> Failure {
-    Failure::new(Kind::Input, "the keys belong to another scheme than the program; generate keys for this program")
-}
-
-impl Encrypter for Client {
-    fn ckks(&self, values: &[ckks::Complex], level: usize, scale: f64) -> Result<Ciphertext, Failure> {
-        let Self::Ckks(key) = self else { return Err(foreign()) };
-        Ok(key.encrypt_at(values, level, scale).map_err(run_failure)?.into_ciphertext())
-    }
-
-    fn bgv(&self, values: &[u64], limbs: usize) -> Result<Ciphertext, Failure> {
-        let Self::Bgv(key) = self else { return Err(foreign()) };
-        key.encrypt(values, limbs).map_err(run_failure)
-    }
-
-    fn selector(&self, _: &str, bit: bool, limbs: &[LimbId]) -> Result<GswCiphertext, Failure> {
-        match self {
-            Self::Ckks(key) => key.encrypt_selector(bit, limbs).map_err(run_failure),
-            Self::Bgv(key) => key.encrypt_selector(bit, limbs).map_err(run_failure),
-        }
-    }
-}
-
-impl Encrypter for Public {
-    fn ckks(&self, values: &[ckks::Complex], level: usize, scale: f64) -> Result<Ciphertext, Failure> {
-        let Self::Ckks(key) = self else { return Err(foreign()) };
-        Ok(key.encrypt_at(values, level, scale).map_err(run_failure)?.into_ciphertext())
-    }
-
-    fn bgv(&self, values: &[u64], limbs: usize) -> Result<Ciphertext, Failure> {
-        let Self::Bgv(key) = self else { return Err(foreign()) };
-        key.encrypt(values, limbs).map_err(run_failure)
-    }
-
-    fn selector(&self, name: &str, _: bool, _: &[LimbId]) -> Result<GswCiphertext, Failure> {
-        let message = format!(
-            "input {name:?} is a selector, which the public key cannot encrypt: it has no limbs of P; encrypt it with the client's key"
-        );
-        Err(Failure::new(Kind::Input, message))
-    }
-}
-
-/// `values` for all slots; a single value is repeated.
-fn spread<T: Clone>(mut values: Vec<T>, slots: usize) -> Vec<T> {
-    if let [value] = &values[..] {
-        values = vec![value.clone(); slots];
-    }
-    values
-}
-
-/// Encodes and encrypts the input `name` in the format that the program reads.
-fn encrypt_one(key: &impl Encrypter, signature: &Signature, name: &str, values: &Values) -> Result<Encrypted, Failure> {
-    let slots = signature.slots();
-    let terminal = signature.terminal(false, name).ok_or_else(|| missing(name))?;
-    match (signature.set(), terminal.encoding, values) {
-        (ParameterSet::Ckks(_), Encoding::Ckks { level, scale, .. }, Values::Complex(values)) => {
-            let values = values.iter().map(|value| ckks::Complex::new(value.re, value.im)).collect();
-            key.ckks(&spread(values, slots), level, scale).map(Encrypted::Vector)
-        }
-        (ParameterSet::Bgv(set), Encoding::Bgv { .. }, Values::Integer(values)) => {
-            let t = set.plaintext_modulus().modulus();
-            let values = values.iter().map(|&value| t.reduce_signed(value)).collect();
-            key.bgv(&spread(values, slots), terminal.limbs.len()).map(Encrypted::Vector)
-        }
-        (_, Encoding::Selector {}, values) => {
-            let found = format!("input {name:?} is a selector; give one bit, 0 or 1");
-            let bit = values.bit().ok_or_else(|| Failure::new(Kind::Input, found))?;
-            key.selector(name, bit, &terminal.limbs).map(Encrypted::Selector)
-        }
-        _ => Err(missing(name)),
-    }
-}
-
 /// Encrypts a program's inputs with a key of `origin`.
-fn encrypt(
+fn encrypted(
     py: Python<'_>,
     key: &(impl Encrypter + Sync),
     origin: &Origin,
@@ -670,93 +439,5 @@ fn encrypt(
 ) -> PyResult<PySlotCiphertexts> {
     let signature = &*signature.0;
     let inputs = read_all(inputs)?;
-    detached(py, || {
-        origin.expect_set(signature.set())?;
-        let origin = Origin { name: "the inputs".to_owned(), ..origin.clone() };
-        Ok(PySlotCiphertexts { polynomials: encrypt_all(key, signature, &inputs)?, origin })
-    })
-}
-
-/// One ciphertext per input, with parts in the order of the kernel program's inputs.
-fn encrypt_all(
-    key: &impl Encrypter,
-    signature: &Signature,
-    inputs: &HashMap<String, Values>,
-) -> Result<Vec<RnsPolynomial>, Failure> {
-    let mut polynomials = Vec::new();
-    for terminal in signature.terminals(false) {
-        let name = &terminal.name;
-        let values = inputs.get(name).ok_or_else(|| missing(name))?;
-        let parts = encrypt_one(key, signature, name, values)?.into_polynomials();
-        if parts.len() != terminal.parts {
-            return Err(missing(name));
-        }
-        polynomials.extend(parts);
-    }
-    Ok(polynomials)
-}
-
-/// The parts of each output, by ascending power of the secret.
-pub(super) fn gathered(signature: &Signature, polynomials: &[RnsPolynomial]) -> Result<Vec<Ciphertext>, Failure> {
-    let terminals = signature.terminals(true);
-    let needed: usize = terminals.iter().map(|terminal| terminal.parts).sum();
-    if polynomials.len() != needed {
-        let given = polynomials.len();
-        let message = format!("{given} polynomials, but the program has {needed} outputs; give those of one execution");
-        return Err(Failure::new(Kind::Input, message));
-    }
-    let mut rest = polynomials;
-    let ciphertext = |terminal: &Terminal| {
-        let (own, behind) = rest.split_at(terminal.parts);
-        rest = behind;
-        Ciphertext::new(own.to_vec())
-    };
-    Ok(terminals.iter().map(ciphertext).collect())
-}
-
-/// Adds the name of an output to an error.
-pub(super) fn of_output<E: std::fmt::Display>(name: &str) -> impl Fn(E) -> Failure {
-    move |error| run_failure(format!("output {name:?}: {error}"))
-}
-
-fn decrypt(
-    client: &Client,
-    signature: &Signature,
-    polynomials: &[RnsPolynomial],
-    real: Option<&[String]>,
-    reader: &mut Reader,
-) -> Result<BTreeMap<String, Values>, Failure> {
-    let slots = signature.slots();
-    let mut values = BTreeMap::new();
-    for (terminal, ciphertext) in signature.terminals(true).iter().zip(gathered(signature, polynomials)?) {
-        let name = &terminal.name;
-        let found = match (client, terminal.encoding) {
-            (Client::Ckks(client), Encoding::Ckks { scale, magnitude, error, .. }) => {
-                let ciphertext = CkksCiphertext::new(client.parameters(), ciphertext, scale, slots);
-                let ciphertext = ciphertext.map_err(run_failure)?;
-                // Observed nodes are only for measurements.
-                let own = &mut Reader::Own;
-                let reader = if name.starts_with(OBSERVED) { own } else { &mut *reader };
-                let decrypted = match real {
-                    Some(real) => {
-                        let expected = ckks::Expected { magnitude, error, real: real.contains(name) };
-                        reader.decrypt(client, &ciphertext, &expected)
-                    }
-                    None => client.decrypt(&ciphertext),
-                };
-                let decrypted = decrypted.map_err(of_output(name))?;
-                Values::Complex(decrypted.iter().map(|value| Complex::new(value.re, value.im)).collect())
-            }
-            (Client::Bgv(client), Encoding::Bgv { factor, log2_phase }) => {
-                let t = client.parameters().plaintext_modulus().value();
-                let bound = if real.is_some() { log2_phase } else { f64::INFINITY };
-                let decrypted = client.decrypt_within(&ciphertext, factor, slots, bound);
-                let decrypted = decrypted.map_err(of_output(name))?;
-                Values::Integer(decrypted.iter().map(|&value| centred(value, t)).collect())
-            }
-            _ => return Err(foreign()),
-        };
-        values.insert(name.clone(), found);
-    }
-    Ok(values)
+    detached(py, || Ok(PySlotCiphertexts(encrypt(key, origin, signature, &inputs)?)))
 }

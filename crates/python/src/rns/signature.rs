@@ -1,12 +1,12 @@
 //! The client's interface of a CKKS or BGV program.
 
-use super::files;
 use super::parameters::PySlotParameters;
 use crate::failure::{Failure, Kind};
-use crate::storage::Source;
+use crate::keys::direction;
+use crate::storage::{Source, borrowed};
 use crate::workers::detached;
+use polyfabric_client::rns::expect_own;
 use polyfabric_program::rns::signature::{Signature, SignatureLiteral};
-use polyfabric_schemes::rns::KeyId;
 use polyfabric_schemes::set_file::ParameterSet;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ impl PySlotSignature {
 
     /// Fails if one of the `files`, inputs by name or with `outputs` outputs, belongs to another program, whatever its set.
     fn expect_own(&self, py: Python<'_>, outputs: bool, files: BTreeMap<String, Source>) -> PyResult<()> {
-        detached(py, || files::expect_own(&self.0, outputs, &files))
+        detached(py, || Ok(expect_own(&self.0, direction(outputs), &borrowed(&files))?))
     }
 
     /// Bytes of the switching keys that the program needs.
@@ -85,9 +85,4 @@ impl PySlotSignature {
     fn outputs(&self) -> Vec<&str> {
         self.0.terminals(true).iter().map(|own| own.name.as_str()).collect()
     }
-}
-
-/// The keys that a signature lists.
-pub fn key_ids(signature: &Signature) -> impl Iterator<Item = KeyId> {
-    signature.keys().iter().map(|key| key.id)
 }

@@ -1,16 +1,15 @@
 //! Files of a CKKS or BGV program's ciphertexts, one per input or output.
 
-use super::run::{Encrypted, Origin, PySlotCiphertexts};
+use super::{Ciphertexts, Encrypted, Origin};
 use crate::failure::{Failure, Kind};
-use crate::keys::direction;
-use crate::storage::{Source, written};
+use crate::storage::{Source, Sources, written};
 use polyfabric_program::rns::kernel::LimbSet;
 use polyfabric_program::rns::levels::Scale;
 use polyfabric_program::rns::signature::{Encoding, Signature, Terminal};
 use polyfabric_schemes::ckks::CkksCiphertext;
 use polyfabric_schemes::generation::KeyGeneration;
 use polyfabric_schemes::gsw::GswCiphertext;
-use polyfabric_schemes::port::Port;
+use polyfabric_schemes::port::{Direction, Port};
 use polyfabric_schemes::rns::{Ciphertext, Domain, Ring, RnsPolynomial};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::{bgv, ckks};
@@ -18,7 +17,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-fn file(error: impl std::fmt::Display) -> Failure {
+fn is_output(direction: Direction) -> bool {
+    direction == Direction::Output
+}
+
+fn refused(error: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::File, error)
 }
 
@@ -31,48 +34,96 @@ fn scale(terminal: &Terminal) -> Option<Scale> {
     }
 }
 
-fn named<'a>(signature: &'a Signature, outputs: bool, name: &str) -> Result<&'a Terminal, Failure> {
+fn named<'a>(signature: &'a Signature, direction: Direction, name: &str) -> Result<&'a Terminal, Failure> {
     let unknown = || {
         let program = signature.name();
         Failure::new(Kind::Input, format!("{program} has no ciphertext {name:?}; name one of its inputs or outputs"))
     };
-    signature.terminal(outputs, name).ok_or_else(unknown)
+    signature.terminal(is_output(direction), name).ok_or_else(unknown)
 }
 
-/// Writes the ciphertext `name`; returns its bytes if `path` is `None`.
-pub fn save_one(
-    ciphertexts: &PySlotCiphertexts,
-    signature: &Signature,
-    outputs: bool,
-    name: &str,
-    path: Option<&Path>,
-) -> Result<Option<Vec<u8>>, Failure> {
-    ciphertexts.origin.expect_set(signature.set())?;
-    let terminal = named(signature, outputs, name)?;
-    let before = signature.terminals(outputs).iter().take_while(|own| own.name != name).map(|own| own.parts);
-    let parts: Vec<_> = ciphertexts.polynomials.iter().skip(before.sum()).take(terminal.parts).cloned().collect();
-    let encrypted = match (scale(terminal), signature.set()) {
-        (Some(_), _) => Encrypted::Vector(Ciphertext::new(parts)),
-        (None, set) => {
-            let (ring, gadget) = (ring_of(set)?, set.selector_gadget(&terminal.limbs));
-            let foreign = || file(format!("{name:?} is no selector of this program; encrypt it anew"));
-            Encrypted::Selector(GswCiphertext::of_polynomials(&ring, &gadget, &parts).ok_or_else(foreign)?)
+impl Ciphertexts {
+    /// Writes the ciphertext `name` atomically; returns its bytes if `path` is `None`.
+    pub fn save(
+        &self,
+        signature: &Signature,
+        direction: Direction,
+        name: &str,
+        path: Option<&Path>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        self.origin.expect_set(signature.set())?;
+        let terminal = named(signature, direction, name)?;
+        let terminals = signature.terminals(is_output(direction)).iter();
+        let before = terminals.take_while(|own| own.name != name).map(|own| own.parts);
+        let parts: Vec<_> = self.polynomials.iter().skip(before.sum()).take(terminal.parts).cloned().collect();
+        let encrypted = match (scale(terminal), signature.set()) {
+            (Some(_), _) => Encrypted::Vector(Ciphertext::new(parts)),
+            (None, set) => {
+                let (ring, gadget) = (ring_of(set)?, set.selector_gadget(&terminal.limbs));
+                let foreign = || refused(format!("{name:?} is no selector of this program; encrypt it anew"));
+                Encrypted::Selector(GswCiphertext::of_polynomials(&ring, &gadget, &parts).ok_or_else(foreign)?)
+            }
+        };
+        write(signature, self.origin.generation, direction, name, encrypted, path)
+    }
+
+    /// Reads all inputs or outputs, each from its file.
+    pub fn load(signature: &Signature, direction: Direction, sources: &Sources<'_>) -> Result<Self, Failure> {
+        let mut origin: Option<Origin> = None;
+        let mut ciphertexts = BTreeMap::new();
+        for (name, source) in sources {
+            let selector = is_selector(signature, direction, name);
+            let Read { set, generation, port, parts, form: found } = load_one(signature.set(), source, selector)?;
+            let own = Origin { set, generation, name: source.name() };
+            // Check the program first: a different set or level follows from it.
+            signature.port(direction, name).expect(&port, &own.name).map_err(refused)?;
+            own.expect_set(signature.set())?;
+            if let Some(first) = &origin {
+                first.expect(&own)?;
+            }
+            let terminal = named(signature, direction, name)?;
+            let needed = Form {
+                parts: terminal.parts,
+                limbs: terminal.limb_set(),
+                values: terminal.evaluated,
+                scale: scale(terminal),
+                slots: found.slots.map(|_| signature.slots()),
+            };
+            if found != needed {
+                let (path, program) = (source.name(), signature.name());
+                let kind = if is_output(direction) { "gives" } else { "takes" };
+                return Err(refused(format!(
+                    "{path}: {found}, but {program} {kind} {name:?} with {needed}; use the file that was written for this program"
+                )));
+            }
+            origin.get_or_insert(own);
+            ciphertexts.insert(name.as_str(), parts);
         }
-    };
-    write(signature, ciphertexts.origin.generation, outputs, name, encrypted, path)
+        let mut polynomials = Vec::new();
+        for terminal in signature.terminals(is_output(direction)) {
+            let ciphertext = ciphertexts.remove(terminal.name.as_str());
+            let lacking = || {
+                let (name, program) = (&terminal.name, signature.name());
+                Failure::new(Kind::Input, format!("the ciphertext {name:?} of {program} is missing; give all of them"))
+            };
+            polynomials.extend(ciphertext.ok_or_else(lacking)?);
+        }
+        let none = || Failure::new(Kind::Input, format!("{} has no such ciphertexts", signature.name()));
+        Ok(Self { polynomials, origin: origin.ok_or_else(none)? })
+    }
 }
 
 /// Writes `ciphertext`, the input or output `name`; returns its bytes if `path` is `None`.
 pub fn write(
     signature: &Signature,
     generation: KeyGeneration,
-    outputs: bool,
+    direction: Direction,
     name: &str,
     encrypted: Encrypted,
     path: Option<&Path>,
 ) -> Result<Option<Vec<u8>>, Failure> {
-    let port = signature.port(direction(outputs), name);
-    let scale = scale(named(signature, outputs, name)?);
+    let port = signature.port(direction, name);
+    let scale = scale(named(signature, direction, name)?);
     let ciphertext = match (encrypted, signature.set().clone()) {
         (Encrypted::Vector(ciphertext), _) => ciphertext,
         (Encrypted::Selector(ciphertext), ParameterSet::Bgv(parameters)) => {
@@ -84,13 +135,13 @@ pub fn write(
     };
     match signature.set().clone() {
         ParameterSet::Bgv(parameters) => {
-            let Some(Scale::Factor(factor)) = scale else { return Err(file("a factor of BGV is needed")) };
+            let Some(Scale::Factor(factor)) = scale else { return Err(refused("a factor of BGV is needed")) };
             let ciphertexts = vec![(ciphertext, factor)];
             written(&bgv::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path)
         }
         ParameterSet::Ckks(parameters) => {
-            let Some(Scale::Real(scale)) = scale else { return Err(file("a scale of CKKS is needed")) };
-            let one = CkksCiphertext::new(&parameters, ciphertext, scale, signature.slots()).map_err(file)?;
+            let Some(Scale::Real(scale)) = scale else { return Err(refused("a scale of CKKS is needed")) };
+            let one = CkksCiphertext::new(&parameters, ciphertext, scale, signature.slots()).map_err(refused)?;
             let ciphertexts = vec![one];
             written(&ckks::serial::Ciphertexts { parameters, generation, port, ciphertexts }, path)
         }
@@ -144,28 +195,28 @@ struct Read {
 }
 
 /// Reads a file with one ciphertext, or with a selector.
-fn load_one(set: &ParameterSet, source: &Source, selector: bool) -> Result<Read, Failure> {
+fn load_one(set: &ParameterSet, source: &Source<'_>, selector: bool) -> Result<Read, Failure> {
     let several = |count: usize| {
-        file(format!(
+        refused(format!(
             "{}: {count} ciphertexts, but one is expected; use the file that was written for this program",
             source.name()
         ))
     };
     match set {
         ParameterSet::Ckks(_) if selector => {
-            let read: ckks::serial::Selector = source.read().map_err(file)?;
+            let read: ckks::serial::Selector = source.read().map_err(refused)?;
             let parts = read.ciphertext.polynomials();
             let (set, form) = (ParameterSet::Ckks(read.parameters), form_of(&parts, None, None));
             Ok(Read { set, generation: read.generation, port: read.port, parts, form })
         }
         ParameterSet::Bgv(_) if selector => {
-            let read: bgv::serial::Selector = source.read().map_err(file)?;
+            let read: bgv::serial::Selector = source.read().map_err(refused)?;
             let parts = read.ciphertext.polynomials();
             let (set, form) = (ParameterSet::Bgv(read.parameters), form_of(&parts, None, None));
             Ok(Read { set, generation: read.generation, port: read.port, parts, form })
         }
         ParameterSet::Ckks(_) => {
-            let mut read: ckks::serial::Ciphertexts = source.read().map_err(file)?;
+            let mut read: ckks::serial::Ciphertexts = source.read().map_err(refused)?;
             let one = read.ciphertexts.pop().filter(|_| read.ciphertexts.is_empty());
             let one = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
             let form = form_of(&one.ciphertext().parts, Some(Scale::Real(one.scale())), Some(one.slots()));
@@ -173,7 +224,7 @@ fn load_one(set: &ParameterSet, source: &Source, selector: bool) -> Result<Read,
             Ok(Read { set, generation: read.generation, port: read.port, parts, form })
         }
         ParameterSet::Bgv(_) => {
-            let mut read: bgv::serial::Ciphertexts = source.read().map_err(file)?;
+            let mut read: bgv::serial::Ciphertexts = source.read().map_err(refused)?;
             let one = read.ciphertexts.pop().filter(|_| read.ciphertexts.is_empty());
             let (ciphertext, factor) = one.ok_or_else(|| several(read.ciphertexts.len() + 1))?;
             let form = form_of(&ciphertext.parts, Some(Scale::Factor(factor)), None);
@@ -183,70 +234,21 @@ fn load_one(set: &ParameterSet, source: &Source, selector: bool) -> Result<Read,
     }
 }
 
-fn is_selector(signature: &Signature, outputs: bool, name: &str) -> bool {
-    signature.terminal(outputs, name).is_some_and(|own| scale(own).is_none())
+fn is_selector(signature: &Signature, direction: Direction, name: &str) -> bool {
+    signature.terminal(is_output(direction), name).is_some_and(|own| scale(own).is_none())
 }
 
 fn ring_of(set: &ParameterSet) -> Result<Arc<Ring>, Failure> {
     match set {
-        ParameterSet::Ckks(set) => set.ring().map_err(file),
+        ParameterSet::Ckks(set) => set.ring().map_err(refused),
         ParameterSet::Bgv(set) => Ok(Arc::clone(set.ring())),
     }
 }
 
 /// Fails if a file belongs to another program, whatever its set.
-pub fn expect_own(signature: &Signature, outputs: bool, files: &BTreeMap<String, Source>) -> Result<(), Failure> {
-    files.iter().try_for_each(|(name, source)| {
-        let port = load_one(signature.set(), source, is_selector(signature, outputs, name))?.port;
-        signature.port(direction(outputs), name).expect(&port, &source.name()).map_err(file)
+pub fn expect_own(signature: &Signature, direction: Direction, sources: &Sources<'_>) -> Result<(), Failure> {
+    sources.iter().try_for_each(|(name, source)| {
+        let port = load_one(signature.set(), source, is_selector(signature, direction, name))?.port;
+        signature.port(direction, name).expect(&port, &source.name()).map_err(refused)
     })
-}
-
-/// Reads all inputs or outputs, each from its file.
-pub fn load_all(
-    signature: &Signature,
-    outputs: bool,
-    files: &BTreeMap<String, Source>,
-) -> Result<PySlotCiphertexts, Failure> {
-    let mut origin: Option<Origin> = None;
-    let mut ciphertexts = BTreeMap::new();
-    for (name, source) in files {
-        let selector = is_selector(signature, outputs, name);
-        let Read { set, generation, port, parts, form: found } = load_one(signature.set(), source, selector)?;
-        let own = Origin { set, generation, name: source.name() };
-        // Check the program first: a different set or level follows from it.
-        signature.port(direction(outputs), name).expect(&port, &own.name).map_err(file)?;
-        own.expect_set(signature.set())?;
-        if let Some(first) = &origin {
-            first.expect(&own)?;
-        }
-        let terminal = named(signature, outputs, name)?;
-        let needed = Form {
-            parts: terminal.parts,
-            limbs: terminal.limb_set(),
-            values: terminal.evaluated,
-            scale: scale(terminal),
-            slots: found.slots.map(|_| signature.slots()),
-        };
-        if found != needed {
-            let (path, program) = (source.name(), signature.name());
-            let kind = if outputs { "gives" } else { "takes" };
-            return Err(file(format!(
-                "{path}: {found}, but {program} {kind} {name:?} with {needed}; use the file that was written for this program"
-            )));
-        }
-        origin.get_or_insert(own);
-        ciphertexts.insert(name.as_str(), parts);
-    }
-    let mut polynomials = Vec::new();
-    for terminal in signature.terminals(outputs) {
-        let ciphertext = ciphertexts.remove(terminal.name.as_str());
-        let lacking = || {
-            let (name, program) = (&terminal.name, signature.name());
-            Failure::new(Kind::Input, format!("the ciphertext {name:?} of {program} is missing; give all of them"))
-        };
-        polynomials.extend(ciphertext.ok_or_else(lacking)?);
-    }
-    let none = || Failure::new(Kind::Input, format!("{} has no such ciphertexts", signature.name()));
-    Ok(PySlotCiphertexts { polynomials, origin: origin.ok_or_else(none)? })
 }
