@@ -149,6 +149,7 @@ def test_keys_and_ciphertexts_of_other_forms_are_refused() -> None:
         (pf.UInt(8).vector(16), b"", COUNTER),
         (pf.UInt(8).vector(16), bytes(16), bytes(15)),
         (pf.UInt(8).vector(16), [256] * 16, None),
+        (pf.UInt(8).vector(16), [1.5] * 16, None),
         (pf.UInt(8).vector(16), "0" * 16, None),
         (pf.UInt(8).vector(16), 16, None),
     ]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, reduce
-from operator import xor
+from operator import index, xor
 
 from .functions import concat, lookup
 from .place import refuse
@@ -58,7 +58,7 @@ def _octets(what: str, given: Sequence[int]) -> bytes:
     try:
         if isinstance(given, str):
             raise TypeError
-        return bytes(given if isinstance(given, bytes | bytearray) else [int(number) for number in given])
+        return bytes(given if isinstance(given, bytes | bytearray) else [index(number) for number in given])
     except (TypeError, ValueError):
         raise refuse(f"aes_decrypt: {what} is {type(given).__name__}; give bytes, or numbers from 0 to 255") from None
 
