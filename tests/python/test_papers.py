@@ -212,6 +212,15 @@ def test_morphling():
         }
     )
     assert rows.the("Section III", "transforms of that bootstrap")["model"] == 2.0
+    # The published rates with key switches: with four vector units, or with fewer levels.
+    for name, levels in (("I", 2), ("III", 3)):
+        published = rows.the("Table V", f"Morphling, set {name}, throughput")
+        rate = published["published"] or published["published_least"]
+        for which in ("four vector units", f"{levels} levels"):
+            switched = rows.the("Table V", f"Morphling, set {name}, throughput of pbs+ks, {which}")
+            assert switched["model"] == pytest.approx(rate, rel=0.025)
+    # Sixteen rows' two pointers and write-back, and a key to four columns of four XPUs: 64 paths of 64 bytes.
+    assert rows.the("Section V-D", "bandwidth on chip: two pointers")["model"] == pytest.approx(64 * 64 * 1.2e-3)
     # Contradictions with the model are shown.
     assert rows.the("Section III", "share of decomposition")["deviation"] < -0.9
 

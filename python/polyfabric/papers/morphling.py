@@ -3,7 +3,7 @@ leaves open."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,9 +16,18 @@ from ..errors import Error
 from ..host.progress import ProgressHook
 from ..language.program import TfheProgram
 from . import morphling_figures
-from .morphling_shared import ROWS, Sizes, cycles, lookups
+from .morphling_shared import (
+    ROWS,
+    SETS_OF_FIGURES,
+    Sizes,
+    cycles,
+    cycles_of,
+    four_vector_units,
+    lookups,
+    lookups_with,
+)
 from .plans import element_plan
-from .rows import calibrated, failed, guarded, of
+from .rows import REFRESHED, calibrated, failed, guarded, of
 from .side_by_side import Memory, Step, side_by_side
 
 _MANY = 40 * 64
@@ -29,6 +38,9 @@ _TABLE_5 = {"I": "morphling-I", "II": "morphling-II", "III": "morphling-III", "I
 
 _SEEN = ("I", "II")
 """The sets whose throughput was known when the rate of a transform was chosen."""
+
+_SWITCH_LEVELS = (2, 3, 4)
+"""Levels of a key switch, of which table III says nothing, with which the lanes keep up with the XPUs or nearly so."""
 
 _CAPTION = Sizes(lwe=481, glwe=2, degree=1024, levels=4, switch_levels=9)
 """Figure 1's set, as its caption prints it."""
@@ -50,6 +62,7 @@ def counted(machine: accelerators.Machine) -> list[dict[str, Any]]:
         *_figure_1(),
         *_section_3(),
         *_network(machine),
+        *_vgg9(machine),
         *_units(machine),
         *_figure_3(),
     ]
@@ -59,6 +72,9 @@ def set_of_table_5(machine: accelerators.Machine, name: str) -> list[dict[str, A
     """The rows of a set of table V."""
     parameters, row = _TABLE_5[name], partial(ROWS.row, name=name)
     literal, every = (accelerators.load("morphling", [reading]) for reading in ("fft_rate=literal", "key_channels=all"))
+    refreshed = machine.varied(channels__hbm__bandwidth=REFRESHED * machine.figure("channels.hbm.bandwidth"))
+    # Two of the three streams of a bank that the file assumes.
+    narrow = machine.varied(channels__network__row_read=machine.count("channels.network.row_read") * 2 // 3)
     clock, positions = machine.clock_hz, machine.count("units.xpu.count") * machine.count("units.xpu.rows")
     # The rate of a transform was chosen when these were known.
     kind = "calibrated" if name in _SEEN else None
@@ -71,11 +87,28 @@ def set_of_table_5(machine: accelerators.Machine, name: str) -> list[dict[str, A
         group = cycles(machine, "pbs", parameters, 64)
         of_literal = _MANY * clock / cycles(literal, "pbs", parameters, _MANY)
         switched = 640 * clock / cycles(machine, "pbs+ks", parameters, 640)
+
+        def steady(own: accelerators.Machine, made: Callable[[int], _native.KernelProgram]) -> float:
+            """Lookups a second without the last group's key switch, which nothing hides."""
+            return 640 * clock / (cycles_of(own, made(1280)) - cycles_of(own, made(640)))
+
+        four = steady(four_vector_units(machine), partial(lookups, "pbs+ks", parameters))
         return [
             row("table5.{name}.throughput", rate, kind),
             row("table5.{name}.throughput/one batch", 64 * clock / group),
             row("table5.{name}.throughput/literal", of_literal),
+            row("table5.{name}.throughput/refresh", _MANY * clock / cycles(refreshed, "pbs", parameters, _MANY)),
+            row("table5.{name}.throughput/two streams", _MANY * clock / cycles(narrow, "pbs", parameters, _MANY)),
             row("table5.{name}.throughput/switched", switched),
+            row("table5.{name}.throughput/four units", four),
+            *(
+                row(
+                    "table5.{name}.throughput/levels",
+                    steady(machine, partial(lookups_with, levels, parameters)),
+                    levels=levels,
+                )
+                for levels in _SWITCH_LEVELS
+            ),
             *([row("abstract.throughput", rate)] if name == "I" else []),
             row("table5.{name}.latency", positions / rate * 1e3),
             row("table5.{name}.latency/16, all channels", milliseconds(every, positions)),
@@ -166,11 +199,30 @@ def _network(machine: accelerators.Machine) -> list[dict[str, Any]]:
         "lanes": machine.count("units.vpu.groups") * (width["vector_read"] + width["vector_write"]),
     }
 
-    def terabytes(width: int) -> float:
+    def terabytes(width: float) -> float:
         return width * machine.clock_hz * 1e-12
 
     made = [ROWS.row("section5.network/parts", terabytes(of_part), part=part) for part, of_part in parts.items()]
-    return [ROWS.row("section5.network", terabytes(sum(parts.values()))), *made]
+    # The two pointers and the write-back of each row, without the old accumulator.
+    pointers = width["row_read"] * 2 / machine.count("memories.private_a1.streams")
+    streamed = xpus * rows * (pointers + width["row_write"]) + parts["key to the XPUs"]
+    fields = {"bytes": round(streamed), "binary": streamed * machine.clock_hz / 1e9 / 1024}
+    streams = ROWS.row("section5.network/streams", terabytes(streamed), **fields)
+    return [ROWS.row("section5.network", terabytes(sum(parts.values()))), streams, *made]
+
+
+def _vgg9(machine: accelerators.Machine) -> list[dict[str, Any]]:
+    """The least times of VGG-9's lookups, by what the XPUs do without key switches."""
+    # Activations of six convolutions and two layers of 512 (section VI-A). Pooling after the second and the fourth may come before its rectifier.
+    rows = []
+    for pooled, words in ((1, "all activations"), (4, "pooling before the rectifier")):
+        second, fourth = 32 * 32 * 64 // pooled, 16 * 16 * 128 // pooled
+        count = 32 * 32 * 64 + second + 16 * 16 * 128 + fourth + 2 * 8 * 8 * 256 + 2 * 512
+        for name in ("I", "B", "C"):
+            parameters = SETS_OF_FIGURES[name]
+            seconds = count * cycles(machine, "pbs", parameters, _MANY) / _MANY / machine.clock_hz
+            rows.append(ROWS.row("table6.vgg-9/least", seconds, name=name, count=count, words=words))
+    return rows
 
 
 def _units(machine: accelerators.Machine) -> list[dict[str, Any]]:

@@ -9,7 +9,16 @@ from typing import Any
 
 from .. import _native
 from ..accelerators import machine as accelerators
-from .morphling_shared import ROWS, SETS_OF_FIGURES, Sizes, cycles, lookups
+from .morphling_shared import (
+    ROWS,
+    SETS_OF_FIGURES,
+    Sizes,
+    cycles,
+    cycles_of,
+    four_vector_units,
+    lookups,
+    lookups_with,
+)
 from .rows import guarded
 from .side_by_side import Step
 
@@ -51,9 +60,11 @@ _OWN_PARTS = {"xpu.rotate": "XPU", "vpu.ks": "VPU, key switch"}
 _ORDER = ("XPU", "VPU, key switch", "VPU, modulus switch and sample extraction", "NoC", "DMA")
 
 
-def _shares(machine: accelerators.Machine, name: str, parameters: str, count: int) -> dict[str, float]:
+def _shares(machine: accelerators.Machine, program: _native.KernelProgram) -> dict[str, float]:
     """For each part, the share of the time in which it is busy and no part of higher precedence is."""
-    instructions = machine.mapping(lookups(name, parameters, count))["instructions"]
+    instructions = machine.mapping(program)["instructions"]
+    # Their schedule is checked and audited.
+    cycles_of(machine, program)
     whole = max(ran["end"] for ran in instructions)
     spans: dict[str, list[tuple[int, int]]] = {}
     for ran in instructions:
@@ -86,12 +97,21 @@ def _figure_7a(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]
         made = []
         # A whole program of ten groups, with every set that the figure may use.
         for which, parameters in SETS_OF_FIGURES.items():
-            share = _shares(machine, name, parameters, _SWEPT).get("XPU", 0.0)
+            share = _shares(machine, lookups(name, parameters, _SWEPT)).get("XPU", 0.0)
             made.append(ROWS.row(f"{cell}/long", 100.0 * share, name=which))
-        for part, share in _shares(machine, name, "morphling-I", _GROUP).items():
+        for part, share in _shares(machine, lookups(name, "morphling-I", _GROUP)).items():
             made.append(ROWS.row(cell if part == "XPU" else f"{cell}/parts", 100.0 * share, part=part))
         if name == "pbs+ks":
-            made.append(ROWS.row(f"{cell}/alone", 100.0 * _shares(machine, name, "morphling-I", 1).get("XPU", 0.0)))
+            group = lookups(name, "morphling-I", _GROUP)
+            others = {
+                "alone": (machine, lookups(name, "morphling-I", 1)),
+                "four units": (four_vector_units(machine), group),
+                "two levels": (machine, lookups_with(2, "morphling-I", _GROUP)),
+            }
+            made += [
+                ROWS.row(f"{cell}/{which}", 100.0 * _shares(own, program).get("XPU", 0.0))
+                for which, (own, program) in others.items()
+            ]
         return made
 
     return guarded(rows, cell)

@@ -80,8 +80,32 @@ def lookups(name: str, parameters: str, batch: int, choice: tuple[bool, bool] = 
     return _native.KernelProgram.of_transforms(name, named_parameters(parameters, warn=False), batch, *choice)
 
 
+def lookups_with(levels: int, parameters: str, batch: int) -> _native.KernelProgram:
+    """Lookups with key switches of that many levels, of which table III says nothing."""
+    literal = json.loads(named_parameters(parameters, warn=False).to_json())
+    literal["key_switch_gadget"]["levels"] = levels
+    changed = _native.Parameters.from_json(json.dumps(literal))
+    return _native.KernelProgram.of_transforms("pbs+ks", changed, batch, *BOTH)
+
+
+def four_vector_units(machine: accelerators.Machine) -> accelerators.Machine:
+    """The machine with the abstract's four vector units instead of section IV-A's one, each of four groups of lanes: a group here is four of them,
+    and its links to the buffers grow likewise."""
+    return machine.varied(
+        units__vpu__lanes=4 * machine.count("units.vpu.lanes"),
+        channels__network__vector_read=4 * machine.count("channels.network.vector_read"),
+        channels__network__vector_write=4 * machine.count("channels.network.vector_write"),
+    )
+
+
 def cycles(
     machine: accelerators.Machine, name: str, parameters: str, batch: int, choice: tuple[bool, bool] = BOTH
 ) -> int:
-    """The report of a checked schedule."""
-    return machine.native.cycles(lookups(name, parameters, batch, choice))
+    """The cycles of a schedule that was checked and audited. Without reuse it is checked alone: the audit refuses values that are computed twice."""
+    program = lookups(name, parameters, batch, choice)
+    return cycles_of(machine, program) if choice == BOTH else machine.native.cycles(program)
+
+
+def cycles_of(machine: accelerators.Machine, program: _native.KernelProgram) -> int:
+    """The cycles of a program's schedule, which was checked and audited."""
+    return int(machine.simulate(program)["cycles"])
