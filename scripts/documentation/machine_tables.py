@@ -246,6 +246,7 @@ def strix(found: list[Row]) -> Rows:
 def strix_sweep(found: list[Row]) -> Rows:
     """Table VII: a row for each choice of TvLP and CLP."""
     columns = ("throughput", "latency", "bandwidth", "bandwidth of one ciphertext a core", "bandwidth without a gap")
+    columns += ("stack", "stack of one ciphertext a core")
     made: dict[str, dict[str, str]] = {}
     for row in found:
         if "point" in _fields(row):
@@ -375,6 +376,8 @@ SWEEP = (
     "required bandwidth, GB/s",
     "with one ciphertext a core, GB/s",
     "of one without a gap, GB/s",
+    "of a stack whose channels of the key suffice, GB/s",
+    "the same with one ciphertext a core, GB/s",
 )
 RINGS = (1024, 2048, 4096)
 NETWORKS = ("network", "key switch", "PBS", *(f"N = {degree}, ms" for degree in RINGS))

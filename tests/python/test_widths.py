@@ -34,6 +34,23 @@ def test_sums_of_results_are_right_with_the_file_that_widths_writes(name, polyfa
     assert found["machine"]["parameters"] == SET
 
 
+def test_more_noise_of_the_key_allows_narrower_words(polyfabric):
+    asked = ("widths", "--params", SET, "--on", "fpt", "--json")
+    made = {}
+    for noise in ("1", "1.1", "4"):
+        done = polyfabric(*asked, "--noise", noise)
+        assert done.status == 0, done.err
+        made[noise] = json.loads(done.out)["widths"]
+    limits = [found["log2_limit"] for found in made.values()]
+    # Four times the deviation are 16 times the variance, of which rounding the digits makes a part.
+    assert limits[0] < limits[1] < limits[2] <= limits[0] + 4
+    own, tenth, four = ([part["width"] for part in found["formats"]] for found in made.values())
+    assert all(0 <= a - b <= 1 for a, b in zip(own, tenth, strict=True))
+    assert all(0 <= a - b <= 3 for a, b in zip(own, four, strict=True))
+    assert own != four
+    assert polyfabric(*asked, "--noise", "0").status == 2
+
+
 def test_a_machine_file_has_a_name_by_which_commands_know_it(polyfabric, monkeypatch, tmp_path):
     monkeypatch.setattr("polyfabric.accelerators.machine.load", lambda *_: pytest.fail("a machine is read"))
     for name in ("wide.txt", "wide"):

@@ -12,6 +12,8 @@ mod modes;
 mod moved;
 #[path = "contract/one_error.rs"]
 mod one_error;
+#[path = "contract/one_too_many.rs"]
+mod one_too_many;
 #[path = "contract/operands.rs"]
 mod operands;
 #[path = "contract/rns_machines.rs"]

@@ -98,6 +98,8 @@ pub enum MemoryKind {
         read_bytes_per_cycle: f64,
         /// Bytes a cycle that one bank can be written.
         write_bytes_per_cycle: f64,
+        /// Whether every port both reads and writes: then the sum of the two widths serves reads and writes together.
+        dual_port: bool,
     },
     /// By line. It holds vectors of one size, and each access is a stream of one whole vector.
     Lines(Lines),

@@ -13,6 +13,7 @@ from ..host.files import write_text
 from ..host.progress import bars
 from ..reports.tables import print_table
 from ..schemes.parameters import named
+from ..schemes.tfhe import with_key_noise
 from . import places
 from .console import grid, out, print_json
 from .named import MACHINE
@@ -34,6 +35,13 @@ NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inver
     help="Bound the error of the phase, which decryption sees, or of one coefficient.",
 )
 @click.option(
+    "--noise",
+    type=click.FloatRange(0.0, 1024.0, min_open=True),
+    default=1.0,
+    metavar="FACTOR",
+    help="Assume FACTOR times the standard deviation of the bootstrapping key's noise. Default: 1.",
+)
+@click.option(
     "--out",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -49,14 +57,17 @@ NAMES = {"key": "bootstrapping key", "forward": "forward FFT", "inverse": "inver
     help="Plot noise against bits (figure 5).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
-def widths(set_name: str, *, on: str, judge: str, file: Path | None, plot: Path | None, as_json: bool) -> None:
+def widths(
+    set_name: str, *, on: str, judge: str, noise: float, file: Path | None, plot: Path | None, as_json: bool
+) -> None:
     """Derive fixed-point formats for key, forward and inverse transform.
 
     The most significant bits follow from measured variances and the machine's overflow probability. The least significant bits are swept
     until each of the three takes a third of half of the noise bound.
     """
     with bars() as progress:
-        found, text = load(on).derive_widths(named(set_name).native, judge, progress)
+        parameters = with_key_noise(named(set_name).native, noise)
+        found, text = load(on).derive_widths(parameters, judge, progress)
     if file is not None:
         write_text(file, text)
     if plot is not None:
@@ -71,10 +82,11 @@ def widths(set_name: str, *, on: str, judge: str, file: Path | None, plot: Path 
 
 def _formats(found: dict[str, Any]) -> None:
     derived = found["widths"]
-    table: Table = grid("", "format", "deviation", "MSB by variance")
+    table: Table = grid("", "format", "deviation", "MSB by variance", "by schedule")
     for part in derived["formats"]:
         form = f"FixedPoint{part['width']}({part['integer_bits']}, {part['fraction_bits']})"
-        table.add_row(NAMES[part["part"]], form, f"2^{part['log2_deviation']:.2f}", str(part["measured_integer_bits"]))
+        bits = (str(part[f"{rule}_integer_bits"]) for rule in ("measured", "scheduled"))
+        table.add_row(NAMES[part["part"]], form, f"2^{part['log2_deviation']:.2f}", *bits)
     print_table(out(), table)
     out().print(f"limit of each: a variance of 2^{derived['log2_limit']:.2f}, of {derived['judge']}s")
     out().print(f"all three together: {derived['share']:.2f} of half of the bound")

@@ -14,13 +14,13 @@ from ..apps.life import SIZE, life
 from ..errors import Error
 from ..host.progress import ProgressHook
 from ..run.execution import plan
-from ..schemes.tfhe import named_parameters
+from ..schemes.tfhe import named_parameters, with_key_noise
 from . import own_rtl
 from .catalog import Catalog
 from .lookups import kernel, simulated
 from .multipliers import Transform, complex_product
 from .plans import unwarned
-from .rows import calibrated, failed, guarded
+from .rows import REFRESHED, calibrated, failed, guarded
 from .side_by_side import Step, side_by_side
 
 _BATCHES = 400
@@ -31,6 +31,12 @@ _POINTS = (2, 4, 8, 16, 32, 64, 128, 256)
 """Points a cycle of figure 3's transforms."""
 _CARD = 9024
 """DSP blocks of an Alveo U280 (section 5)."""
+
+_NOISES = (0.5, 0.9, 1.1, 2.0)
+"""Standard deviations of the key's noise, over the sets', with which widths are derived."""
+
+_KEY_BITS = {53: "53 bits, a double's significand", 64: "64 bits"}
+"""Widths of a point's parts before section 4 trims them."""
 
 _BUTTERFLY = "FPT's butterfly, 29 bits"
 _PRODUCT = "FPT's complex product, 29 by 25 bits"
@@ -175,6 +181,7 @@ def _table_2(machine: accelerators.Machine, name: str, parameters: str) -> tuple
         rows += [
             derived_bits("table2.{name}.{part}.width", own["width"], **fields),
             bits("table2.{name}.{part}.integer", own["measured_integer_bits"]),
+            bits("table2.{name}.{part}.integer/scheduled", own["scheduled_integer_bits"]),
             derived_bits("table2.{name}.{part}.fraction", own["fraction_bits"], **fields),
             bits("table2.{name}.{part}.width/of a phase", needed["width"]),
         ]
@@ -183,7 +190,22 @@ def _table_2(machine: accelerators.Machine, name: str, parameters: str) -> tuple
     for judge, found in by.items():
         key = "table2.{name}.key.width/failure"
         rows.append(_ROWS.row(key, found["log2_failure"], name=name, judge=judge))
-    return derived, rows
+    return derived, [*rows, *_other_noise(machine, name)]
+
+
+def _other_noise(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]:
+    """Widths and failures of a set whose bootstrapping key has other noise."""
+    rows = []
+    for factor in _NOISES:
+        parameters = with_key_noise(named_parameters(f"fpt-{name}", warn=False), factor)
+        row = partial(_ROWS.row, name=name, percent=round(100 * factor))
+        for judge in ("coefficient", "phase"):
+            found = machine.derive_widths(parameters, judge)[0]
+            for part in found["widths"]["formats"]:
+                key = "table2.{name}.{part}.width/noise"
+                rows.append(row(key, part["width"], part=part["part"], judge=judge))
+            rows.append(row("table2.{name}.key.width/failure with noise", found["log2_failure"], judge=judge))
+    return rows
 
 
 def _figure_5(part: str, curve: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -214,6 +236,14 @@ def _structure(name: str, pipeline: _Pipeline, parameters: str) -> list[dict[str
         row("table3.{name}.macs", pipeline.multipliers),
         row("section5.{name}.bandwidth", _bandwidth(pipeline, period)),
         row("section3.{name}.bandwidth", _bandwidth(pipeline, cmux)),
+        *(
+            row(
+                "section3.{name}.bandwidth/untrimmed",
+                _bandwidth(pipeline, cmux) * bits / pipeline.key_bits,
+                words=words,
+            )
+            for bits, words in _KEY_BITS.items()
+        ),
         row("section3.{name}.batch-16", _bandwidth(deeper, deeper.period_cycles), batch=deeper.ciphertexts),
         row("section5.{name}.key", pipeline.key_bytes * pipeline.iterations / 1e6, bits=pipeline.key_bits),
     ]
@@ -308,7 +338,13 @@ def _table_4(name: str, pipeline: _Pipeline, parameters: str) -> list[dict[str, 
     def milliseconds(cycles: float) -> float:
         return cycles / clock * 1e3
 
-    rows = [row("table4.{name}.throughput", rate, count=count), row("table4.{name}.clock", clock / 1e6)]
+    less = machine.varied(channels__hbm__bandwidth=REFRESHED * machine.figure("channels.hbm.bandwidth"))
+    refreshed = simulated(less, "pbs", parameters, count)["cycles"]
+    rows = [
+        row("table4.{name}.throughput", rate, count=count),
+        row("table4.{name}.throughput/refresh", count * clock / refreshed / 1e3),
+        row("table4.{name}.clock", clock / 1e6),
+    ]
     if name == "I":
         share = run["limits"]["fft"] / (float(_BATCHES) * rotation) * 100.0
         rows += [row("section5.utilisation", share), row("table6.operations", rate * 1e3 * 86_400.0 / 1e6)]

@@ -19,7 +19,7 @@ from ..schemes.tfhe import named_parameters
 from .catalog import Catalog
 from .lookups import kernel, simulated
 from .plans import element_plan
-from .rows import failed, guarded, of, predicted
+from .rows import REFRESHED, failed, guarded, of, predicted
 from .side_by_side import Step, side_by_side
 
 _ROWS = Catalog("strix")
@@ -40,6 +40,15 @@ _TABLE_7 = ((16, 2), (8, 4), (4, 8), (2, 16), (1, 32))
 FIGURE_8 = ((3, 1), (3, 0), (2, 1))
 """Ciphertexts a core and first iteration of figure 8's windows."""
 
+_NAMED_BANKS = 16
+"""Banks of a core's accumulators by section V-C, whose rotators take two coefficients of each bank in a cycle."""
+
+_CORE, _FFT, _UNFOLDED_FFT = 9.38, 1.81, 3.13
+"""Areas in mm2 of a core and of an I/FFT unit, and of one without folding (tables III and VI)."""
+
+_BUFFER, _INTERFACE = 4.05 / 2, 14.90 / 310
+"""Areas in mm2 of a MiB of a buffer of many banks, and of an HBM2e interface by its GB/s, in 28 nm: table IV of the reading's paper."""
+
 _FULL = 0.01
 """The tolerance for a point of table VII to count as equal to the best throughput."""
 
@@ -50,6 +59,8 @@ _COLUMNS = (
     "bandwidth without a gap",
     "bandwidth of one ciphertext a core",
     "bandwidth with key switches",
+    "stack",
+    "stack of one ciphertext a core",
 )
 """The resources of a point of table VII, in order."""
 
@@ -72,7 +83,7 @@ def predictions(progress: ProgressHook | None) -> list[dict[str, Any]]:
     made = side_by_side(steps, progress)
     rows = [row for each in made for row in each]
     own = {row["id"]: row["value"] for row in rows if row["beside"] is None}
-    return [*rows, *_taken_in(machine), *_table_6(own), *_best_point(own), *_figure_2()]
+    return [*rows, *_taken_in(machine), *_areas(machine), *_table_6(own), *_best_point(own), *_figure_2()]
 
 
 def _long(
@@ -118,12 +129,15 @@ def _set(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]:
         whole = simulated(machine, "pbs+ks", parameters, 2 * halved)
         steady = halved * machine.clock_hz / (whole["cycles"] - half["cycles"])
         shared, of_shared, _ = _long(accelerators.load("strix", ["key_bus=shared"]), "pbs", parameters)
+        less = machine.varied(channels__hbm__bandwidth=REFRESHED * machine.figure("channels.hbm.bandwidth"))
+        refreshed, of_refreshed, _ = _long(less, "pbs", parameters)
         milliseconds, fft, _ = _latency(machine, parameters)
         fill = machine.mapping(kernel(machine, "pbs", parameters, 1))["quantities"]["cycles_to_accumulator"]
         return [
             row("table5.{name}.throughput", _rate(machine, report, count), kind, count=count, waves=waves),
             row("table5.{name}.throughput/switched", steady),
             row("table5.{name}.throughput/shared", _rate(machine, shared, of_shared)),
+            row("table5.{name}.throughput/refresh", _rate(machine, refreshed, of_refreshed)),
             row("table5.{name}.latency", milliseconds, kind, fill=fill),
             row("table5.{name}.latency/work", fft),
             row("table5.{name}.latency/rest", milliseconds - fft),
@@ -147,6 +161,29 @@ def _taken_in(machine: accelerators.Machine) -> list[dict[str, Any]]:
     local, of_all = (machine.figure(f"memories.{memory}.capacity") for memory in ("local", "global"))
     cores = machine.count("units.core.count")
     return [*rows, _ROWS.row("section7.memory", of_all + cores * local / 1024)]
+
+
+def _areas(machine: accelerators.Machine) -> list[dict[str, Any]]:
+    """Areas by part: memories and interface as large as another machine's in the same process, by bytes and by bandwidth."""
+    parts = {
+        # KiB and MiB, as the file has them.
+        "local": machine.figure("memories.local.capacity") / 1024 * _BUFFER,
+        "global": machine.figure("memories.global.capacity") * _BUFFER,
+        "phy": machine.figure("channels.hbm.bandwidth") * _INTERFACE,
+    }
+    cores, transforms = machine.count("units.core.count"), 2 * machine.count("units.core.rows")
+    whole = cores * _CORE + parts["global"] + parts["phy"]
+    others = _CORE - transforms * _FFT - parts["local"]
+    # Without folding all other units have half of the lanes.
+    unfolded = _CORE + transforms * (_UNFOLDED_FFT - _FFT) - others / 2
+    row = _ROWS.row
+    return [
+        *(row("table3.{name}.area/in another chip", value, name=name) for name, value in parts.items()),
+        row("table3.chip.area/parts", whole),
+        row("table3.core.area/others", others, transforms=transforms),
+        row("table6.off.core_area", unfolded, transforms=transforms),
+        row("table6.improvement.core_area", unfolded / _CORE),
+    ]
 
 
 def _unfolded() -> list[dict[str, Any]]:
@@ -181,19 +218,26 @@ def _point(machine: accelerators.Machine, cores: int, lanes: int) -> list[dict[s
     point, row = f"TvLP {cores}, CLP {lanes}", partial(_ROWS.row, cores=cores, lanes=lanes)
 
     def rows() -> list[dict[str, Any]]:
-        # The key bus is as wide as the multipliers require: 512 bits at four lanes.
-        bus = 1024 * lanes // 4
-        own = machine.varied(units__core__count=cores, units__core__lanes=lanes, channels__key_bus__rate=bus)
+        # The key bus is as wide as the multipliers require, 512 bits at four lanes, and the scratchpads have as many banks as the units.
+        own = machine.varied(
+            units__core__count=cores,
+            units__core__lanes=lanes,
+            channels__key_bus__rate=1024 * lanes // 4,
+            memories__local__banks=8 * lanes + 4,
+        )
         report, count, waves = _long(own, "pbs", set_iv)
         milliseconds, fft, alone = _latency(own, set_iv)
         key = alone["traffic_bytes"]["bootstrap_key"]
         # The transfers in a run that no channel delays.
         unlimited = own.varied(channels__hbm__bandwidth=1024 * 300)
-        moved = []
+        moved, keys = [], []
+        shares = [own.count(f"channels.hbm.{what}_channels") for what in ("key", "switch", "ciphertext")]
         one = unlimited.varied(units__core__batch=1)
         for each, name in ((unlimited, "pbs"), (one, "pbs"), (unlimited, "pbs+ks")):
             run, _, _ = _long(each, name, set_iv)
             moved.append(run["traffic_bytes"]["total"] / run["cycles"] * machine.clock_hz / 1e9)
+            of_key = run["traffic_bytes"]["bootstrap_key"] / run["cycles"] * machine.clock_hz / 1e9
+            keys.append(of_key * sum(shares) / shares[0])
         made = (
             row("table7.{cores}.{lanes}.throughput", _rate(machine, report, count), waves=waves),
             row("table7.{cores}.{lanes}.latency", milliseconds),
@@ -201,6 +245,8 @@ def _point(machine: accelerators.Machine, cores: int, lanes: int) -> list[dict[s
             row("table7.{cores}.{lanes}.bandwidth/without a gap", key / (1e-3 * fft) / 1e9),
             row("table7.{cores}.{lanes}.bandwidth/one ciphertext", moved[1]),
             row("table7.{cores}.{lanes}.bandwidth/switched", moved[2], waves=waves),
+            row("table7.{cores}.{lanes}.bandwidth/stack", keys[0], waves=waves, share=shares[0], all=sum(shares)),
+            row("table7.{cores}.{lanes}.bandwidth/stack of one", keys[1], share=shares[0], all=sum(shares)),
         )
         return [of(row, point=point, column=column) for row, column in zip(made, _COLUMNS, strict=True)]
 
@@ -264,12 +310,21 @@ def iterations(machine: accelerators.Machine, waves: int, first: int) -> list[di
 
         made = [row(name, busy(unit, first)) for name, unit in of_core.items()]
         # The rotator's reads and the accumulators' writes.
-        passages = []
-        for name, writes in (("rotator", False), ("accumulator", True)):
+        spans: dict[tuple[str, bool], list[tuple[int, int]]] = {}
+        for name, writes in (("rotator", False), ("accumulator", True), ("accumulator", False)):
             for event in events[of_core[name]]:
                 own = (it for it in event["passages"] if it["memory"] == "core0.local" and it["writes"] == writes)
-                passages += [(it["start"], it["end"]) for it in list(own)[:1]]
-        made.append(row("scratchpad", _covered(passages, window(of_core["rotator"], first))))
+                spans.setdefault((name, writes), []).extend([(it["start"], it["end"]) for it in list(own)[:1]])
+        of_two = window(of_core["rotator"], first)
+        made.append(row("scratchpad", _covered(spans["rotator", False] + spans["accumulator", True], of_two)))
+        if key == "figure8.{what}":
+            # With two ports a bank: the rotators' two pointers take both, old and new accumulators one each.
+            ports = [_covered(of_unit, of_two) for of_unit in spans.values()]
+            shares = {_NAMED_BANKS: ports[0] + (ports[1] + ports[2]) / 2}
+            shares[machine.count("memories.local.banks")] = (
+                shares[_NAMED_BANKS] * _NAMED_BANKS / machine.count("memories.local.banks")
+            )
+            made += [_ROWS.row("figure8.scratchpad/ports", 100 * share, banks=banks) for banks, share in shares.items()]
         return [*made, row("hbm", busy(_CHANNEL, first + 2))]
 
     return guarded(rows, *(f"figure8.{name}" for name in (*_UNITS, "scratchpad", "hbm")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -51,6 +52,13 @@ def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
     """The set called `name`, with a warning below 128 bits of security."""
     parameters = _native.Parameters.named(name)
     return warned(parameters) if warn else parameters
+
+
+def with_key_noise(parameters: _native.Parameters, factor: float) -> _native.Parameters:
+    """The same set, with `factor` times the standard deviation of the bootstrapping key's noise."""
+    literal = json.loads(parameters.to_json())
+    literal["glwe_noise_log2"] += math.log2(factor)
+    return _native.Parameters.from_json(json.dumps(literal))
 
 
 def has_circuit(parameters: _native.Parameters) -> bool:

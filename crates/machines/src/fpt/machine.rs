@@ -37,6 +37,7 @@ figures! {
         figure("memories.fifo.capacity", Bytes, 64.0, 1e12, "the size of the input FIFO") => fifo: u64;
         figure("memories.tables.capacity", Bytes, 64.0, 1e12, "the size of the test polynomials' RAM") => tables: u64;
         figure("memories.outputs.capacity", Bytes, 64.0, 1e12, "the size of the output buffer") => outputs: u64;
+        figure("memories.card.capacity", Bytes, 64.0, 1e12, "the memory on the chip, in blocks of any kind") => card: u64;
         figure("memories.hbm.capacity", Bytes, 64.0, 1e12, "the size of the ciphertexts' pseudo-channel") => hbm: u64;
         figure("memories.host.capacity", Bytes, 64.0, 1e12, "the size of the host's buffer for ciphertexts in transit") => host_buffer: u64;
         figure("channels.hbm.key_channels", Count, 1.0, 1024.0, "the pseudo-channels of the bootstrapping key") => key_channels: u64;
@@ -262,6 +263,13 @@ impl Fpt {
         let bytes = |count: u64, bits: u32| (count * u64::from(bits)).div_ceil(8);
         let key_polynomial = bytes(2 * points, bits.key);
         let key = polynomials * polynomials * levels * key_polynomial;
+        // The ping-pong buffer and what the file has; everything else of the pipeline is registers.
+        let needed = 2 * key + self.fifo + self.tables + self.outputs;
+        if needed > self.card {
+            let (figure, available) = ("memories.card.capacity", self.card);
+            let content = "the keys of two iterations, FIFO, test polynomials and outputs";
+            return Err(ShapeError::Memory { figure, available, needed, content, set: set() });
+        }
         let key_cycles = channels::cycles(key.div_ceil(self.key_channels), self.channel_bytes);
         Ok(Shape {
             ring_degree,

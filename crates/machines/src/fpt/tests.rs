@@ -131,6 +131,14 @@ fn sets_that_do_not_fit_are_rejected() {
         "`memories.tables.capacity` is 512 bytes and 1024 are needed for the test polynomials of one batch of set `fpt-I`: choose a \
          smaller set, or enlarge it in the machine file"
     );
+    // The keys of two iterations: 18 polynomials of 256 points of twice 32 bits.
+    let held = 2 * 18 * 256 * 8 + machine().fifo + machine().tables + machine().outputs;
+    assert!(Fpt { card: held, ..machine() }.shape(&parameters("fpt-I")).is_ok());
+    let refused = message(&Fpt { card: held - 1, ..machine() }, &parameters("fpt-I"));
+    assert!(
+        refused.starts_with(&format!("`memories.card.capacity` is {} bytes and {held} are needed", held - 1)),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -165,6 +165,7 @@ declared! {
             banks: 1,
             read_bytes_per_cycle: tile * machine.port_tiles.0 as f64,
             write_bytes_per_cycle: tile * machine.port_tiles.1 as f64,
+            dual_port: false,
         };
         let cells = || (0..machine.hadamard_units).map(|side| (side, 0..machine.hadamard_height));
         Self {

@@ -136,6 +136,8 @@ pub struct Format {
     pub log2_deviation: f64,
     /// Integer bits that follow from the measured variance and the overflow probability.
     pub measured_integer_bits: i32,
+    /// The same for the transform's input, plus a whole bit in every second stage: a scaling schedule (section 3.4).
+    pub scheduled_integer_bits: i32,
     /// The sweep, widest first.
     pub curve: Vec<Point>,
 }
@@ -436,13 +438,16 @@ impl<'a, T: Torus> Search<'a, T> {
                 log2_base: self.parameters.bootstrap_gadget().log2_base,
             });
         };
+        let (stages, overflow) = (self.parameters.ring_degree().log2() - 1, self.setting.overflow_log2);
         Ok(Format {
             part,
             width,
             integer_bits: width as i32 - fraction_bits,
             fraction_bits,
             log2_deviation: variance.log2() / 2.0,
-            measured_integer_bits: integer_bits(variance, self.setting.overflow_log2),
+            measured_integer_bits: integer_bits(variance, overflow),
+            scheduled_integer_bits: integer_bits(variance / f64::from(1 << stages), overflow)
+                + stages.div_ceil(2) as i32,
             curve,
         })
     }
@@ -490,6 +495,18 @@ mod tests {
             }
             // Three parts of a third each, up to whole bits and the sampling error.
             assert!((0.1..1.2).contains(&derived.share), "{}", derived.share);
+        }
+    }
+
+    #[test]
+    fn a_schedule_of_whole_bits_takes_as_many_bits_or_one_more() {
+        // N = 512 has eight stages: four bits, as the variance grows. N = 1024 has nine, which take five instead of four and a half.
+        for (set, more) in [("fpt-I", 0..=0), ("fpt-II", 0..=1)] {
+            let derived = derive(&parameters(set), Judge::Coefficient, FPT, &NoProgress).expect("the set has room");
+            for format in &derived.formats {
+                let off = format.scheduled_integer_bits - format.measured_integer_bits;
+                assert!(more.contains(&off), "{set}, {:?}: {off}", format.part);
+            }
         }
     }
 

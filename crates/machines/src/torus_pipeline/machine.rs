@@ -41,6 +41,9 @@ pub struct Stages {
     pub accumulator: Stage,
 }
 
+/// Bytes per cycle of a bank of a local scratchpad: two ports, each as wide as a coefficient.
+const BANK_BYTES: u64 = 2 * COEFFICIENT_BYTES;
+const BANKS: &str = "memories.local.banks";
 const ACCUMULATES: &str = "units.multiply.accumulates";
 const INVERSES: &str = "units.inverse.count";
 
@@ -89,8 +92,7 @@ figures! {
         figure("memories.local.capacity", Bytes, 1024.0, 1e12, "the size of a core's local scratchpad") => local: u64;
         figure("memories.global.capacity", Bytes, 1024.0, 1e12, "the size of the global scratchpad") => global: u64;
         figure("memories.global.buffers", Count, 1.0, 2.0, "the keys of an iteration in the global scratchpad: two for a double buffer") => key_buffers: u64;
-        port("memories.local.read_rate") => local_read: Option<u64>;
-        port("memories.local.write_rate") => local_write: Option<u64>;
+        optional(BANKS, Count, 1.0, 65536.0, "the banks for accumulators in a local scratchpad, true dual-port and as wide as a coefficient, if not as many as its units need") => banks: Option<u64>;
         port("memories.global.read_rate") => global_read: Option<u64>;
         port("memories.global.write_rate") => global_write: Option<u64>;
         figure("channels.key_bus.rate", PortRate, 1.0, 65536.0, "the width of the bootstrapping key's bus to a core") => key_bus: u64;
@@ -222,17 +224,19 @@ impl Pipeline {
         let cause = "a point of the key has a real and an imaginary part of this width: use at least twice the bits";
         let holds = d.count("machine.arithmetic.point")? >= 2 * d.count(key)?;
         d.together("machine.arithmetic.point", key, cause, holds)?;
-        let [local, global] = self.working_ports();
-        let ports = [
-            ("memories.local.read_rate", self.local_read, local.0),
-            ("memories.local.write_rate", self.local_write, local.1),
-            ("memories.global.read_rate", self.global_read, global.0),
-            ("memories.global.write_rate", self.global_write, global.1),
+        let (read, write) = self.global_needs();
+        let port =
+            "bytes per cycle: its units, buses and links would collide. Use a wider port, fewer lanes or slower links";
+        let banks =
+            "banks: rotators, accumulators and link would collide. Use more banks, fewer lanes or a slower link";
+        let capacities = [
+            (BANKS, self.banks, self.needed_banks(), banks),
+            ("memories.global.read_rate", self.global_read, read, port),
+            ("memories.global.write_rate", self.global_write, write, port),
         ];
-        for (key, own, needed) in ports {
+        for (key, own, needed, cause) in capacities {
             if let Some(own) = own.filter(|&own| own < needed) {
                 let (file, key, value, needed) = (d.file().to_owned(), key.to_owned(), own as f64, needed as f64);
-                let cause = "bytes per cycle: its units, buses and links would collide. Use a wider port, fewer lanes or slower links";
                 return Err(FigureError::TooSmall { file, key, value, needed, cause });
             }
         }
@@ -265,34 +269,42 @@ impl Pipeline {
         self.inverses.unwrap_or(self.columns)
     }
 
-    /// Bytes per cycle that the units read from and write to the local scratchpad, and the global one.
-    ///
-    /// Local: the rotator's two pointers with a rotation amount each, the old accumulator, the extractor, the
-    /// key-switch cluster, the links. One polynomial from the link initializes all polynomials of an accumulator.
-    pub fn working_ports(&self) -> [(u64, u64); 2] {
+    /// Bytes per cycle of the local scratchpad's accesses to accumulators, if all units access them at once: the rotator's two pointers, the
+    /// accumulators' old and new values, and the link, of which one polynomial initializes all of an accumulator.
+    fn accumulator_bytes(&self) -> u64 {
         let coefficients = |stage, units: u64| units * self.coefficients_of(stage) * COEFFICIENT_BYTES;
-        let (by_row, by_column) =
-            (coefficients(self.stages.rotator, self.rows), coefficients(self.stages.accumulator, self.columns));
+        let rotators = coefficients(self.stages.rotator, self.rows);
+        let accumulators = coefficients(self.stages.accumulator, self.inverses());
+        2 * (rotators + accumulators) + self.columns * self.link
+    }
+
+    /// Banks for accumulators with which their accesses never meet. Each has two ports of one coefficient.
+    pub fn needed_banks(&self) -> u64 {
+        self.accumulator_bytes().div_ceil(BANK_BYTES)
+    }
+
+    /// Bytes per cycle of a local scratchpad's ports, which read and write: of the banks for accumulators, and of the rest, which is as wide as
+    /// its units need. They are the rotation amounts, the extractor's read and write, the key-switch cluster and the links.
+    pub fn local_ports(&self) -> u64 {
         let cluster = (self.switch_lanes + self.switch_columns) * COEFFICIENT_BYTES;
-        let local = (
-            2 * by_row + self.rows * COEFFICIENT_BYTES + 2 * by_column + cluster + 2 * self.link,
-            2 * by_column + cluster + self.columns * self.link,
-        );
+        let extracted = self.columns * self.coefficients_of(self.stages.accumulator) * COEFFICIENT_BYTES;
+        let rest = self.rows * COEFFICIENT_BYTES + 2 * extracted + 2 * cluster + 3 * self.link;
+        self.banks.unwrap_or_else(|| self.needed_banks()) * BANK_BYTES + rest
+    }
+
+    /// Bytes per cycle that buses, links and channels read from and write to the global scratchpad.
+    fn global_needs(&self) -> (u64, u64) {
         let channels = self.key_channels + self.switch_channels + self.ciphertext_channels;
         let transfers = (self.channel_bytes * channels as f64).ceil() as u64;
         let links = self.cores * self.link;
         let buses = (self.key_bus + self.switch_bus) * if self.multicast { 1 } else { self.cores };
-        [local, (buses + links + transfers, links + transfers)]
+        (buses + links + transfers, links + transfers)
     }
 
-    /// Bytes per cycle of the scratchpads' ports: from the file, or as many as the units need.
-    pub fn port_widths(&self) -> [(u64, u64); 2] {
-        let needed = self.working_ports();
-        let ports = [(self.local_read, self.local_write), (self.global_read, self.global_write)];
-        [0, 1].map(|memory| {
-            let ((read, write), (own_read, own_write)) = (needed[memory], ports[memory]);
-            (own_read.unwrap_or(read), own_write.unwrap_or(write))
-        })
+    /// Bytes per cycle of the global scratchpad's ports: from the file, or as many as needed.
+    pub fn global_ports(&self) -> (u64, u64) {
+        let (read, write) = self.global_needs();
+        (self.global_read.unwrap_or(read), self.global_write.unwrap_or(write))
     }
 
     pub fn sizes(&self, parameters: &Parameters) -> Sizes {

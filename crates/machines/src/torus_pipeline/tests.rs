@@ -58,6 +58,8 @@ impl Draw {
             accumulates,
             inverses: accumulates.then(|| 1 + self.of(columns)),
             local: self.one(&[24 << 10, 40 << 10, 640 << 10]),
+            // As many as the units need.
+            banks: None,
             key_buffers: self.one(&[1, 2]),
             multicast: self.one(&[true, false]),
             key_bus: self.one(&[128, 1024, 4096]),
@@ -223,9 +225,10 @@ fn contradicting_figures_are_rejected_with_a_fix() {
         "key = { value = 33, unit = \"bits\", source = \"chosen\" }\npoint = { value = 64",
     );
     assert!(message.contains("`machine.arithmetic.point` is 64 and `machine.arithmetic.key` is 33"), "{message}");
-    let port = "[memories.local]\nread_rate = { value = 16, unit = \"bytes/cycle\", source = \"chosen\" }";
-    let message = refused("[memories.local]", port);
-    assert!(message.contains("`memories.local.read_rate` is 16 and at least 680 are needed"), "{message}");
+    // Two pointers of two rotators of 16 lanes, the old and the new values of one accumulator, and two polynomials from a link of 32 bytes.
+    let banks = "[memories.local]\nbanks = { value = 55, unit = \"banks\", source = \"chosen\" }";
+    let message = refused("[memories.local]", banks);
+    assert!(message.contains("`memories.local.banks` is 55 and at least 56 are needed"), "{message}");
     let message = refused("rate = { value = 256, unit = \"bits/cycle\"", "rate = { value = 0.001, unit = \"GB/s\"");
     assert!(message.contains("`channels.link.rate` = 0.001") && message.contains("lies between 1.2 and"), "{message}");
     let message = refused("rate = { value = 256, unit = \"bits/cycle\"", "rate = { value = 10, unit = \"GB/s\"");

@@ -58,6 +58,10 @@ impl Case {
         own.flat_map(|machine| [Operation::Permute, Operation::Multiply].map(|of| Self::new(machine, of))).collect()
     }
 
+    pub fn machine_name(&self) -> &str {
+        self.machine.name()
+    }
+
     fn replayed(&self, listed: &Listed) -> Result<Vec<RnsPolynomial>, String> {
         let inputs: Vec<&RnsPolynomial> = self.inputs.iter().collect();
         let replayed = self.simulated.mapped().replay(listed, &self.program, &self.keys, &inputs);

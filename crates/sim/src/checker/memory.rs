@@ -70,6 +70,8 @@ pub(super) struct OfBytes {
     banks: u64,
     /// The first port; each bank has two.
     ports: usize,
+    /// Whether the first of a bank's two ports serves reads and writes together.
+    dual_port: bool,
 }
 
 impl OfBytes {
@@ -126,15 +128,19 @@ impl Layout {
                         passes_into: passes(resources, lines.into.as_ref()),
                     })
                 }
-                &MemoryKind::OnChip { capacity, banks, read_bytes_per_cycle, write_bytes_per_cycle } => {
+                &MemoryKind::OnChip { capacity, banks, read_bytes_per_cycle, write_bytes_per_cycle, dual_port } => {
                     if banks == 0 || !(read_bytes_per_cycle > 0.0 && write_bytes_per_cycle > 0.0) {
                         return Err(malformed(format!("memory {name} has no bank or no port")));
                     }
-                    let of_bank = [width(read_bytes_per_cycle), width(write_bytes_per_cycle)];
+                    let mut of_bank = [width(read_bytes_per_cycle), width(write_bytes_per_cycle)];
+                    if dual_port {
+                        of_bank = [of_bank[0] + of_bank[1], 0];
+                    }
                     layout.widths.extend((0..banks).flat_map(|_| of_bank));
                     layout.cells += cuts.len();
                     let (bank_bytes, banks) = ((capacity / u64::from(banks)).max(1), u64::from(banks));
-                    Addressing::Bytes(OfBytes { base, cuts: cuts.into_iter().collect(), bank_bytes, banks, ports })
+                    let cuts = cuts.into_iter().collect();
+                    Addressing::Bytes(OfBytes { base, cuts, bank_bytes, banks, ports, dual_port })
                 }
                 &MemoryKind::Wire { bytes_per_cycle, delay } => {
                     if delay == 0 || bytes_per_cycle.is_nan() || bytes_per_cycle <= 0.0 {
@@ -190,17 +196,18 @@ impl Layout {
 
     /// Ports that an access loads, and by how much.
     fn loads(&self, access: &Access, write: bool) -> Loads {
+        let way = usize::from(write);
         let (first, count) = match self.of(access) {
             Addressing::Bytes(bytes) => {
                 let banks = bytes.banks(&access.place);
-                (bytes.ports + 2 * banks.start, banks.len())
+                (bytes.ports + 2 * banks.start + if bytes.dual_port { 0 } else { way }, banks.len())
             }
-            Addressing::Wire { ports, .. } => (*ports, 1),
+            Addressing::Wire { ports, .. } => (*ports + way, 1),
             Addressing::Lines(_) | Addressing::ByValue => return Loads { first: 0, count: 0, load: 0 },
         };
         let cycles = (u64::from(access.last - access.first) + 1) * count as u64;
         let load = (access.bytes as f64 * LOAD_SCALE / cycles as f64) as u64;
-        Loads { first: first + usize::from(write), count, load }
+        Loads { first, count, load }
     }
 
     /// Name of a port in messages.
@@ -217,8 +224,10 @@ impl Layout {
             Some((_, Addressing::Wire { .. }, memory)) => {
                 format!("{} end of wire {}", ["far", "near"][way], memory.name)
             }
-            Some((base, _, memory)) => {
-                format!("{} port of {} bank {}", ["read", "write"][way], memory.name, number - base / 2)
+            Some((base, of, memory)) => {
+                let dual_port = matches!(of, Addressing::Bytes(bytes) if bytes.dual_port);
+                let way = if dual_port { "read and write" } else { ["read", "write"][way] };
+                format!("{way} port of {} bank {}", memory.name, number - base / 2)
             }
             None => "port".to_owned(),
         }

@@ -99,7 +99,9 @@ declared! {
         let unit = |b: &mut ScheduleBuilder, name: &str| b.unit(name, name, WaitCategory::Pipeline);
         let memory = |b: &mut ScheduleBuilder, name: &str, capacity: u64, read: f64, write: f64| {
             let (read_bytes_per_cycle, write_bytes_per_cycle) = (read, write);
-            b.memory(name, MemoryKind::OnChip { capacity, banks: 1, read_bytes_per_cycle, write_bytes_per_cycle })
+            let kind =
+                MemoryKind::OnChip { capacity, banks: 1, read_bytes_per_cycle, write_bytes_per_cycle, dual_port: false };
+            b.memory(name, kind)
         };
         let wire = |b: &mut ScheduleBuilder, name: &str, bytes: u64, cycles: i64| {
             b.memory(name, MemoryKind::Wire { bytes_per_cycle: bytes as f64 / cycles as f64, delay: 1 })

@@ -212,6 +212,7 @@ impl Chip {
             banks: banks as u32,
             read_bytes_per_cycle: machine.bank_bytes() as f64,
             write_bytes_per_cycle: machine.bank_bytes() as f64,
+            dual_port: false,
         };
         // Each bank of Private-A2 reads one column's points; all channels can write to it.
         let private_a2 = MemoryKind::OnChip {
@@ -219,6 +220,7 @@ impl Chip {
             banks: machine.private_a2_banks as u32,
             read_bytes_per_cycle: point_bytes(machine) as f64,
             write_bytes_per_cycle: machine.key_rate().ceil(),
+            dual_port: false,
         };
         Self {
             twiddles: xpus.iter().map(|xpu| xpu.twiddles).collect(),
@@ -249,7 +251,8 @@ fn each_group<T>(b: &mut ScheduleBuilder, machine: &Morphling, one: impl Fn(&mut
 
 /// A memory of one bank; `read` and `write` are in bytes per cycle.
 fn on_chip(capacity: u64, read: u64, write: u64) -> MemoryKind {
-    MemoryKind::OnChip { capacity, banks: 1, read_bytes_per_cycle: read as f64, write_bytes_per_cycle: write as f64 }
+    let (read_bytes_per_cycle, write_bytes_per_cycle) = (read as f64, write as f64);
+    MemoryKind::OnChip { capacity, banks: 1, read_bytes_per_cycle, write_bytes_per_cycle, dual_port: false }
 }
 
 /// Points per cycle of a row's path or inverse transform, whichever is larger.

@@ -18,7 +18,6 @@ declared! {
         let coefficients = |stage, units: u64| units * machine.coefficients_of(stage) * COEFFICIENT_BYTES;
         let points = |stage, units: u64| units * machine.points_of(stage) * machine.point_bytes;
         let (rows, columns, inverses) = (machine.rows, machine.columns, machine.inverses());
-        let ports = machine.port_widths()[0];
         let wire = |bytes: u64| MemoryKind::Wire { bytes_per_cycle: bytes as f64, delay: 1 };
         let polynomial = machine.largest_ring * COEFFICIENT_BYTES;
         let largest_sum = machine.points(machine.largest_ring) * machine.point_bytes * columns;
@@ -45,7 +44,7 @@ declared! {
             admission: Resource = unit(b, "link.in"),
             returns: Resource = unit(b, "link.out"),
             /// Local scratchpad.
-            local: MemoryId = b.memory(name("local"), on_chip(machine.local, ports.0, ports.1)),
+            local: MemoryId = b.memory(name("local"), dual_port(machine.local, machine.local_ports())),
             /// The decomposer's buffer, from which it extracts the next levels.
             rotated: MemoryId = b.memory(
                 name("decomposer.buffer"),
@@ -187,7 +186,7 @@ declared! {
             let channel = |index| b.channel(format!("hbm.{name}{index}"), format!("hbm.{name}"), machine.channel_bytes);
             (0..count).map(channel).collect()
         };
-        let ports = machine.port_widths()[1];
+        let ports = machine.global_ports();
         Self {
             cores: Vec<Core> = (0..machine.cores).map(|c| Core::declare(b, machine, c)).collect(),
             /// Buses for the bootstrapping key: one to all cores, or one per core.
@@ -212,7 +211,14 @@ declared! {
     }
 }
 
+/// A scratchpad whose ports read and write, `bytes_per_cycle` in all. Its banks are not told apart, as every polynomial is spread over all.
+fn dual_port(capacity: u64, bytes_per_cycle: u64) -> MemoryKind {
+    let half = bytes_per_cycle as f64 / 2.0;
+    MemoryKind::OnChip { capacity, banks: 1, read_bytes_per_cycle: half, write_bytes_per_cycle: half, dual_port: true }
+}
+
 /// A memory of one bank on the chip.
 fn on_chip(capacity: u64, read: u64, write: u64) -> MemoryKind {
-    MemoryKind::OnChip { capacity, banks: 1, read_bytes_per_cycle: read as f64, write_bytes_per_cycle: write as f64 }
+    let (read_bytes_per_cycle, write_bytes_per_cycle) = (read as f64, write as f64);
+    MemoryKind::OnChip { capacity, banks: 1, read_bytes_per_cycle, write_bytes_per_cycle, dual_port: false }
 }

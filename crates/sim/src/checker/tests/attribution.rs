@@ -33,7 +33,13 @@ fn machine() -> ScheduleBuilder {
     }
     b.channel("channel", "channel", 1.0);
     b.memory("off-chip", MemoryKind::OffChip);
-    let kind = MemoryKind::OnChip { capacity: 256, banks: 1, read_bytes_per_cycle: 64.0, write_bytes_per_cycle: 64.0 };
+    let kind = MemoryKind::OnChip {
+        capacity: 256,
+        banks: 1,
+        read_bytes_per_cycle: 64.0,
+        write_bytes_per_cycle: 64.0,
+        dual_port: false,
+    };
     b.memory("buffer", kind);
     b.memory("wire", MemoryKind::Wire { bytes_per_cycle: 1.0, delay: 1 });
     b.kind("front", "front", 1.0, 2);

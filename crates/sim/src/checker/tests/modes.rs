@@ -79,7 +79,13 @@ fn operations_of_one_mode_follow_one_another_and_overtake_none() {
 fn an_event_that_gives_its_results_later_stays_longer() {
     let late = |last: u32, start: i64| {
         let mut builder = machine();
-        let kind = MemoryKind::OnChip { capacity: 4, banks: 1, read_bytes_per_cycle: 1.0, write_bytes_per_cycle: 1.0 };
+        let kind = MemoryKind::OnChip {
+            capacity: 4,
+            banks: 1,
+            read_bytes_per_cycle: 1.0,
+            write_bytes_per_cycle: 1.0,
+            dual_port: false,
+        };
         let memory = builder.memory("memory", kind);
         let class = builder.value_class("value", Traffic::Ciphertexts, false, 8);
         let value = Value { class, ciphertext: Value::NONE, iteration: Value::NONE, index: 0 };

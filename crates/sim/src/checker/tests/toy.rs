@@ -36,7 +36,13 @@ pub fn machine() -> ScheduleBuilder {
     builder.channel("channel", "channel", 4.0);
     builder.memory("off-chip", MemoryKind::OffChip);
     // Two banks of 64 bytes: keys in the first, product and sum in the second.
-    let kind = MemoryKind::OnChip { capacity: 128, banks: 2, read_bytes_per_cycle: 8.0, write_bytes_per_cycle: 8.0 };
+    let kind = MemoryKind::OnChip {
+        capacity: 128,
+        banks: 2,
+        read_bytes_per_cycle: 8.0,
+        write_bytes_per_cycle: 8.0,
+        dual_port: false,
+    };
     builder.memory("buffer", kind);
     let units = [builder.kind("multiply", "multiplier", 2.0, 3), builder.kind("add", "adder", 2.0, 1)];
     // Both units may write tokens to off-chip memory.
