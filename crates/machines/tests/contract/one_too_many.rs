@@ -65,7 +65,7 @@ fn crowded(listed: &Listed, index: usize, (number, write): (usize, bool)) -> Lis
         if write {
             event.writes[number].bytes *= MOST as u64 + 1;
         } else {
-            let access = event.reads[number].clone();
+            let access = event.reads[number];
             event.reads.extend(std::iter::repeat_n(access, MOST));
         }
     })
@@ -73,12 +73,14 @@ fn crowded(listed: &Listed, index: usize, (number, write): (usize, bool)) -> Lis
 
 #[test]
 fn more_accesses_than_a_port_moves_are_refused() {
+    let mut tried = 0;
     for (machine, listed) in schedules() {
-        let mut tried = 0;
         for (&(memory, write), &(index, number)) in &samples(&listed) {
             let kind = &listed.resources.memories[usize::from(memory)];
-            // Vectors are written whole, and reads and writes of a part of a bank count together.
-            if write && matches!(kind.kind, MemoryKind::Lines(_)) {
+            // Vectors are written whole, and a network that multicasts takes equal reads as one.
+            if let MemoryKind::Lines(lines) = &kind.kind
+                && (write || lines.out.as_ref().is_some_and(|port| port.multicast))
+            {
                 continue;
             }
             let found = hazard(&crowded(&listed, index, (number, write)));
@@ -87,8 +89,8 @@ fn more_accesses_than_a_port_moves_are_refused() {
             assert!(refused, "{machine}: {MOST} more accesses of {} are {found:?}", kind.name);
             tried += 1;
         }
-        assert!(tried > 2, "{machine}");
     }
+    assert!(tried > 20, "{tried} ports");
 }
 
 #[test]

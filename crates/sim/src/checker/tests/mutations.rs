@@ -183,6 +183,24 @@ fn a_port_that_is_too_narrow() {
 }
 
 #[test]
+fn a_port_that_reads_and_writes_and_is_too_narrow() {
+    // Bank 1 is read at 8 bytes a cycle, and written meanwhile.
+    let with_port = |bytes: f64| {
+        let mut schedule = accumulate(2, 4);
+        if let MemoryKind::OnChip { read_bytes_per_cycle, write_bytes_per_cycle, dual_port, .. } =
+            &mut schedule.resources.memories[1].kind
+        {
+            (*read_bytes_per_cycle, *write_bytes_per_cycle, *dual_port) = (bytes / 2.0, bytes / 2.0, true);
+        }
+        check(&schedule, &[])
+    };
+    assert!(with_port(16.0).is_ok());
+    let narrow = with_port(8.0).expect_err("a write does not pass beside two operands");
+    assert_eq!(narrow.hazard, Hazard::Port);
+    assert!(narrow.message.contains("the read and write port of buffer bank 1"), "{narrow}");
+}
+
+#[test]
 fn a_channel_that_is_too_slow() {
     let mut schedule = accumulate(2, 4);
     schedule.resources.channels[0].bytes_per_cycle = 3.9;
