@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,8 +116,19 @@ class Program:
         memory: int | None = None,
     ) -> tuple[KernelProgram, str]: ...
     def on_slots(
-        self, batch: int, entries: int, summed: Collection[str], memory: int | None = None
-    ) -> tuple[SlotProgram, list[_Terminal], list[_Terminal]]: ...
+        self,
+        batch: int,
+        entries: int,
+        summed: Collection[str],
+        reals: Sequence[tuple[Any, ...]],
+        memory: int | None = None,
+    ) -> tuple[
+        SlotProgram,
+        list[_Terminal],
+        list[_Terminal],
+        list[tuple[str, float]],
+        list[tuple[str, float | None, float | None]],
+    ]: ...
 
 _Terminal = tuple[str, int, list[str | int], bool]
 _Slots = (

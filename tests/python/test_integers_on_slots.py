@@ -175,7 +175,7 @@ def test_values_between_integers_are_refused() -> None:
     found = mixed.native.evaluate(mixed.flatten(INPUTS))
     assert shapes.rounded(found)
     name, (re, im) = next(iter(found.items()))
-    modulus = mixed.shapes.vectors(outputs=True)[name]
+    modulus = mixed.shapes.moduli(outputs=True)[name]
     moved = [re[0] + 0.02 / modulus, *re[1:]]
     with rejects(pf.errors.InputError, repr(name), "0.020"):
         shapes.rounded({**found, name: (moved, im)})

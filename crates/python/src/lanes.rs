@@ -5,7 +5,7 @@ use crate::program::PyProgram;
 use crate::rns::PySlotProgram;
 use crate::workers::detached;
 use polyfabric_program::MemoryBudget;
-use polyfabric_program::lanes::{Element, Form, Terminal, convert};
+use polyfabric_program::lanes::{Element, Form, RealEnd, RealOp, Reals, Terminal, convert};
 use pyo3::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,24 +30,69 @@ fn terminal(own: Terminal) -> PyTerminal {
     (own.name, own.modulus, own.elements.into_iter().map(element).collect(), own.summed)
 }
 
+/// A step on real numbers.
+#[derive(FromPyObject)]
+enum PyRealOp {
+    /// Of, step, offset, entries, stages, input, element.
+    Round(usize, f64, f64, Vec<i64>, u32, String, usize),
+    /// Terms and bias.
+    Linear(Vec<(usize, f64)>, f64),
+    Product(usize, usize),
+    /// Output and element. Before inputs, as integers are numbers too.
+    Integer(String, usize),
+    /// Name and bound.
+    Input(String, f64),
+    /// Of and name.
+    Output(usize, String),
+}
+
+impl From<PyRealOp> for RealOp {
+    fn from(op: PyRealOp) -> Self {
+        match op {
+            PyRealOp::Round(of, step, offset, entries, stages, input, element) => {
+                Self::Round { of, step, offset, entries, stages, input, element }
+            }
+            PyRealOp::Linear(terms, bias) => Self::Linear { terms, bias },
+            PyRealOp::Product(left, right) => Self::Product { operands: [left, right] },
+            PyRealOp::Input(name, bound) => Self::Input { name, bound },
+            PyRealOp::Integer(output, element) => Self::Integer { output, element },
+            PyRealOp::Output(of, name) => Self::Output { of, name },
+        }
+    }
+}
+
+/// An output of real numbers: its name, its unit or `None`, and its value if it is public.
+type PyRealEnd = (String, Option<f64>, Option<f64>);
+
+/// The program on slots, inputs and outputs of integers, inputs of real numbers with their units, and outputs of real numbers.
+type PyOnSlots = (PySlotProgram, Vec<PyTerminal>, Vec<PyTerminal>, Vec<(String, f64)>, Vec<PyRealEnd>);
+
 #[pymethods]
 impl PyProgram {
     /// The program on slots that computes this one on `batch` inputs, with its inputs and outputs. Its tables have at most `entries` entries,
-    /// outputs in `summed` are summed over the batch, and it has at most `memory` bytes.
-    #[pyo3(signature = (batch, entries, summed, memory = None))]
+    /// outputs in `summed` are summed over the batch, it has the steps `reals` on real numbers, and at most `memory` bytes.
+    #[pyo3(signature = (batch, entries, summed, reals, memory = None))]
     fn on_slots(
         &self,
         py: Python<'_>,
         batch: usize,
         entries: u32,
         summed: BTreeSet<String>,
+        reals: Vec<PyRealOp>,
         memory: Option<u64>,
-    ) -> PyResult<(PySlotProgram, Vec<PyTerminal>, Vec<PyTerminal>)> {
+    ) -> PyResult<PyOnSlots> {
         detached(py, || {
-            let form = Form { batch, entries, summed };
+            let reals = Reals(reals.into_iter().map(RealOp::from).collect());
+            let form = Form { batch, entries, summed, reals };
             let made = convert(&self.0, &form, MemoryBudget::of(memory)).map_err(Failure::of(Kind::Program))?;
             let terminals = |all: Vec<Terminal>| all.into_iter().map(terminal).collect();
-            Ok((PySlotProgram(Arc::new(made.program)), terminals(made.inputs), terminals(made.outputs)))
+            let end = |(name, end)| match end {
+                RealEnd::Unit(unit) => (name, Some(unit), None),
+                RealEnd::Public(value) => (name, None, Some(value)),
+            };
+            let real_outputs = made.real_outputs.into_iter().map(end).collect();
+            let program = PySlotProgram(Arc::new(made.program));
+            Ok((program, terminals(made.inputs), terminals(made.outputs), made.real_inputs, real_outputs))
         })
     }
 }

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._native import ElementType
-from . import fixed, lowering, ranges, slot_functions, slot_parts
+from . import fixed, lowering, ranges, reals, slot_functions, slot_parts
 from . import public_operands as operands
 from .cells import Cells
 from .digits import Digits
@@ -20,6 +20,7 @@ from .fixed_type import FixedType
 from .instead import CONVOLVED
 from .place import refuse, whole
 from .public_operands import Clear, Public, integers, tabulated
+from .reals import RealValue
 from .reference import means
 from .rules import convolution
 from .selectors import SelectorValue
@@ -176,6 +177,8 @@ def sign(
     if isinstance(value, SlotValue):
         found = slot_functions.sign(value, gap, degrees, half=boolean, margins=slot_functions.SIGN_MARGINS)
         return found + 0.5 if boolean else found
+    if isinstance(value, RealValue):
+        return value.sign(None if gap == slot_functions.SIGN_GAP else gap, boolean=boolean)
     if not isinstance(value, TfheValue):
         raise refuse(f"sign: the operand is {type(value).__name__}, but an encrypted value is needed")
     slot_functions.expect_no_options("sign", gap, degrees)
@@ -236,6 +239,8 @@ def where(condition: Any, then: Any, otherwise: Any) -> Any:  # noqa: ANN401 - v
         return chosen_text(condition, cast("Text | str", then), cast("Text | str", otherwise))
     if fixed.first_of(choices) is not None:
         return fixed.chosen(condition, then, otherwise)
+    if isinstance(then, RealValue) or isinstance(otherwise, RealValue):
+        return reals.chosen(condition, then, otherwise)
     if isinstance(then, float) or isinstance(otherwise, float):
         raise refuse(
             f"where: {then} and {otherwise} do not say how many bits the result has; write condition.cast(pf.Fixed(16, 8)) * ({then} - {otherwise}) + {otherwise}"
@@ -338,9 +343,9 @@ def dot(weights: Clear | TfheValue | SlotValue, value: Clear | TfheValue | SlotV
         return weights @ value  # type: ignore[operator]
     if isinstance(weights, SlotValue):
         return (weights * value)._total()
-    if isinstance(weights, TfheValue):
+    if isinstance(weights, TfheValue | RealValue):
         return weights @ cast("TfheValue | Clear", value)
-    if not isinstance(value, TfheValue | SlotValue):
+    if not isinstance(value, TfheValue | RealValue | SlotValue):
         raise refuse(f"dot: both operands are public, the second a {type(value).__name__}; give an encrypted vector")
     return value.__rmatmul__(weights)
 
@@ -350,6 +355,8 @@ def concat(*values: TfheValue) -> TfheValue:
     """The elements of all operands in order; with CKKS and BGV also the rows of matrices. Free, except that a single number in slots takes a level."""
     if not values:
         raise refuse("concat: there is no operand; give at least one value")
+    if any(isinstance(value, RealValue) for value in values):
+        return reals.concat(values)  # type: ignore[return-value]
     if all(isinstance(value, SlotValue) for value in values):
         return slot_parts.concat(cast("Sequence[SlotValue]", values))  # type: ignore[return-value]
     encrypted = [value for value in values if isinstance(value, TfheValue | SlotValue)]
@@ -382,8 +389,8 @@ def total(*values: TfheValue | SlotValue | Clear | Sequence[TfheValue | Clear]) 
     """The sum of all values, or of the elements of a single vector or sequence. Public numbers may be among them, and are added last."""
     if len(values) == 1:
         only = values[0]
-        if isinstance(only, TfheValue | SlotValue):
-            return only.sum()
+        if isinstance(only, TfheValue | RealValue | SlotValue):
+            return only.sum()  # type: ignore[return-value]
         values = tuple(only) if isinstance(only, Iterable) else values
     if fixed.first_of(values) is not None:
         return fixed.total(values)
@@ -392,7 +399,7 @@ def total(*values: TfheValue | SlotValue | Clear | Sequence[TfheValue | Clear]) 
         encrypted = [value for value in values if isinstance(value, TfheValue | SlotValue)]
         if len(encrypted) + len(public) == len(values):
             return total(encrypted) + reduce(operator.add, public)  # type: ignore[arg-type]
-    if values and all(isinstance(value, SlotValue) for value in values):
+    if values and all(isinstance(value, SlotValue | RealValue) for value in values):
         return reduce(operator.add, cast("Sequence[SlotValue]", values))
     if not values or not all(isinstance(value, TfheValue) and not isinstance(value, Text) for value in values):
         raise refuse("sum: give an encrypted vector, or a sequence of encrypted values of one kind")

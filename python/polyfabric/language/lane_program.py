@@ -6,19 +6,23 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .. import _native
 from ..errors import InputError, ProgramError
 from ..host.memory import most
 from ..host.names import pick
 from .fixed_type import FixedType
-from .lane_shapes import MOST_BATCH, LaneShapes, Vector, in_batch
+from .lane_shapes import MOST_BATCH, Ends, LaneShapes, RealEnds, RealTerminal, Vector, in_batch
 from .place import refuse, traced_again, warn_user, whole
 from .program import TfheProgram, traced_in
+from .reals import RealSteps, element_name
 from .reference import Wrapped
 from .slots import Approximated
 from .traced import TracedProgram
 from .tracer import Form, InDigits, Tracer
-from .types import Bitwise, TextType
+from .types import Bitwise, SlotType, TextType
 
 L = TypeVar("L", bound="LaneProgram")
 
@@ -54,8 +58,19 @@ class LaneProgram(TracedProgram):
         self.integers = integers
         self.single = single or integers
         self.summed = frozenset(summed)
-        native, inputs, outputs = integers.native.on_slots(batch, longest_table, self.summed, most())
-        shapes = LaneShapes(integers.shapes, integers.native, native.slots, batch, inputs, outputs)
+        reals = integers.reals
+        native, inputs, outputs, *ends = integers.native.on_slots(
+            batch, longest_table, self.summed, reals.steps if reals else [], most()
+        )
+        shapes = LaneShapes(
+            integers.shapes,
+            _visible(integers),
+            native.slots,
+            batch,
+            inputs,
+            outputs,
+            None if reals is None else _real_ends(integers, reals, *ends),
+        )
         self._begin(native, shapes, integers.__doc__)
         self.function = integers.function
         self.reference = integers.reference
@@ -85,26 +100,76 @@ class LaneProgram(TracedProgram):
         """Slots of every vector."""
         return self.native.slots
 
-    def reference_values(self, inputs: Mapping[str, Vector]) -> tuple[dict[str, list[int]], list[Wrapped]]:
-        """The outputs on Python's integers, item by item or summed, and the results that wrapped. `index` of a wrap is the item of the batch."""
+    def reference_values(self, inputs: Mapping[str, Vector]) -> tuple[dict[str, list[Any]], list[Wrapped]]:
+        """The outputs on Python's numbers, item by item or summed, and the results that wrapped. `index` of a wrap is the item of the batch."""
+        values, wrapped, _ = self.reference_at(inputs)
+        return values, wrapped
+
+    def reference_at(
+        self, inputs: Mapping[str, Vector]
+    ) -> tuple[dict[str, list[Any]], list[Wrapped], NDArray[np.float64]]:
+        """As `reference_values`, and for each item the smallest distance of a real number from a border at which it is rounded, in steps."""
         items, wrapped = [], {}
-        for at, item in enumerate(self.shapes.integers(inputs)):
+        distances = np.full(self.batch, np.inf)
+        reference = self.integers.reference
+        for at, item in enumerate(self.shapes.items(inputs)):
             try:
                 values, own = self.integers.reference_values(item)
             except InputError as error:
                 raise in_batch(at, error) from None
             items.append(values)
+            if reference is not None and reference.distances:
+                distances[at] = min(reference.distances)
             for wrap in own:
                 key = (wrap.location, wrap.operation, wrap.type)
                 first = wrapped.get(key) or replace(wrap, index=at, count=0)
                 wrapped[key] = replace(first, count=first.count + wrap.count)
-        return self.shapes.joined(items), list(wrapped.values())
+        return self.shapes.joined(items), list(wrapped.values()), distances
 
     def _evaluated(self, inputs: Mapping[str, Vector]) -> Mapping[str, Any]:
         values, wrapped = self.reference_values(inputs)
         for wrap in wrapped:
             warn_user(f"{self.name}: {wrap}", RuntimeWarning)
         return values
+
+
+def _visible(program: TfheProgram) -> Any:  # noqa: ANN401 - a native program, or its names and types
+    """The inputs and outputs of a program on integers that are the user's."""
+    if program.reals is None:
+        return program.native
+    hidden, native = program.reals.hidden, program.native
+    return Ends(
+        native.name,
+        [one for one in native.inputs if one[0] not in hidden],
+        [one for one in native.outputs if one[0] not in hidden],
+    )
+
+
+def _real_ends(
+    program: TfheProgram,
+    reals: RealSteps,
+    inputs: list[tuple[str, float]],
+    outputs: list[tuple[str, float | None, float | None]],
+) -> RealEnds:
+    """The inputs and outputs of real numbers, with the vectors that hold them."""
+    units = dict(inputs)
+    returned = {name: (name, unit) if unit is not None else value for name, unit, value in outputs}
+
+    def vectors(name: str, kind: SlotType) -> list[str]:
+        return [element_name(name, at, kind.length) for at in range(kind.length)]
+
+    return RealEnds(
+        [
+            RealTerminal(name, kind, [(vector, units[vector]) for vector in vectors(name, kind)])
+            for name, kind in reals.inputs.items()
+        ],
+        [
+            RealTerminal(name, kind, [returned[vector] for vector in vectors(name, kind)])
+            for name, kind in reals.outputs.items()
+        ],
+        (list(program.inputs), list(program.outputs)),
+        any(name.startswith("rounded-") for name in reals.hidden),
+    )
 
 
 def batched(
@@ -144,7 +209,7 @@ def _expect_sums(program: TfheProgram, summed: Iterable[str]) -> None:
     """Rejects outputs whose sums over a batch are not those of their elements or digits."""
     for name in summed:
         kind = program.outputs[pick("output", name, program.outputs)]
-        if isinstance(kind, TextType | FixedType | Bitwise) or kind.kind == "torus":
+        if isinstance(kind, TextType | FixedType | Bitwise | SlotType) or kind.kind == "torus":
             raise refuse(
                 f"{program.name}: output {name!r} is {kind}; sums over a batch are of integers and truth values"
             )

@@ -2,7 +2,7 @@
 
 Every element of an input or output is a vector of slots. Its lanes, the real and the imaginary parts, hold the inputs of a batch. An integer v
 modulo p in a lane is the fraction v/p, in (-1/2, 1/2]. An output that is summed over the batch has two such fractions in every slot: the sums of
-the real and of the imaginary parts, beyond that interval.
+the real and of the imaginary parts, beyond that interval. A real number is a fraction of its vector's unit.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass
+from math import inf, isfinite
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -17,14 +18,18 @@ from numpy.typing import NDArray
 
 from .._native import ElementType
 from ..errors import InputError, ProgramError, shown
+from .mixed_shapes import real_numbers
 from .shapes import Shapes, expect_inputs, written
-from .types import TextType, Type, text_bytes
+from .types import RING_SLOTS, Real, SlotType, TextType, Type, text_bytes
 
 MOST_BATCH = 1 << 16
 """Largest batch: the lanes of the largest ring."""
 
 MOST_MODULUS = 1 << 12
 """Largest modulus of a lookup table on slots."""
+
+MOST_UNDECIDED = 0.5
+"""The part of a batch that may be far from integers, if real numbers are rounded."""
 
 HALF = 0.5
 """Distance from an integer, in steps of 1/p, from which on a fraction may stand for another one."""
@@ -73,7 +78,86 @@ class Terminal:
         return [one for one in self.elements if isinstance(one, str)]
 
 
-class _Ends(NamedTuple):
+@dataclass(frozen=True)
+class RealTerminal:
+    """How vectors of slots hold an input or output of real numbers."""
+
+    name: str
+    kind: SlotType
+    elements: list[tuple[str, float] | float]
+    """For each element the vector of slots that holds it and its unit, or its value if it is public."""
+
+    @classmethod
+    def of(cls, data: Sequence[Any]) -> RealTerminal:
+        """From four values, which may come from others."""
+        name, length, bound, elements = data
+        single = length is None
+        if not single and not 1 <= written(int, length, "a length") <= RING_SLOTS:
+            raise ValueError(f"{length} is not a length")
+        if not 0 < written(float, bound, "a bound") < inf:
+            raise ValueError(f"{bound} is not a bound")
+        one = Real.bounded(bound)
+        made = [
+            float(written(float, own, "a public number"))
+            if not isinstance(own, list)
+            else (written(str, own[0], "a name"), float(written(float, own[1], "a unit")))
+            for own in elements
+        ]
+        if not all(isfinite(own if isinstance(own, float) else own[1]) for own in made):
+            raise ValueError("a number is not finite")
+        if len(made) != (1 if single else length) or any(isinstance(own, tuple) and not own[1] for own in made):
+            raise ValueError("the elements are not those of the type")
+        return cls(written(str, name, "a name"), one if single else one.vector(length), made)
+
+    def to_list(self) -> list[Any]:
+        """As data."""
+        elements = [own if isinstance(own, float) else list(own) for own in self.elements]
+        return [self.name, None if self.kind.scalar else self.kind.length, float(self.kind.bound), elements]
+
+    @property
+    def vectors(self) -> list[str]:
+        """The vectors of slots that hold it."""
+        return [own[0] for own in self.elements if isinstance(own, tuple)]
+
+    def numbers(self, vectors: Mapping[str, Vector], batch: int) -> NDArray[np.float64]:
+        """The numbers of every item, one row each."""
+        columns = [
+            np.full(batch, own) if isinstance(own, float) else np.concatenate(vectors[own[0]])[:batch] * own[1]
+            for own in self.elements
+        ]
+        return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True)
+class RealEnds:
+    """The inputs and outputs of real numbers, and the names of all in the user's order."""
+
+    inputs: Sequence[RealTerminal] = ()
+    outputs: Sequence[RealTerminal] = ()
+    names: tuple[Sequence[str], Sequence[str]] = ((), ())
+    rounds: bool = False
+    """Whether real numbers are rounded, so that those near a border may be rounded either way."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data."""
+        return {
+            "inputs": [one.to_list() for one in self.inputs],
+            "outputs": [one.to_list() for one in self.outputs],
+            "names": [list(own) for own in self.names],
+            "rounds": self.rounds,
+        }
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> RealEnds:
+        """From `to_dict`, which may come from others."""
+        inputs, outputs = ([RealTerminal.of(own) for own in data[which]] for which in ("inputs", "outputs"))
+        given, returned = ([written(str, name, "a name") for name in own] for own in data["names"])
+        if any(one.vectors != [own[0] if isinstance(own, tuple) else None for own in one.elements] for one in inputs):
+            raise ValueError("an input is public")
+        return cls(inputs, outputs, (given, returned), written(bool, data["rounds"], "whether it rounds"))
+
+
+class Ends(NamedTuple):
     """Names, element types and lengths of inputs and outputs, as a native program has them."""
 
     name: str
@@ -81,7 +165,7 @@ class _Ends(NamedTuple):
     outputs: list[tuple[str, ElementType, int]]
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], name: str) -> _Ends:
+    def of(cls, data: Mapping[str, Any], name: str) -> Ends:
         """From `to_dict`."""
         made: list[list[tuple[str, ElementType, int]]] = []
         for which in ("inputs", "outputs"):
@@ -183,14 +267,16 @@ class LaneShapes:
     def __init__(
         self,
         integers: Shapes,
-        ends: Any,  # noqa: ANN401 - a native program, or `_Ends`
+        ends: Any,  # noqa: ANN401 - a native program, or `Ends`
         slots: int,
         batch: int,
         inputs: Iterable[Sequence[Any]],
         outputs: Iterable[Sequence[Any]],
+        reals: RealEnds | None = None,
     ) -> None:
         self._integers = integers
-        self._ends = _Ends(ends.name, list(ends.inputs), list(ends.outputs))
+        self._reals = reals or RealEnds()
+        self._ends = Ends(ends.name, list(ends.inputs), list(ends.outputs))
         self._slots = slots
         self.batch = batch
         """Number of inputs that one execution takes."""
@@ -206,16 +292,17 @@ class LaneShapes:
     @property
     def inputs(self) -> Mapping[str, Type]:
         """Type of each input, in one item of the batch."""
-        return self._integers.inputs
+        return _with_reals(self._integers.inputs, self._reals.inputs, self._reals.names[0])
 
     @property
     def outputs(self) -> Mapping[str, Type]:
         """Type of each output: in one item of the batch, or of its sum."""
         summed = {terminal.name for terminal in self._returned if terminal.summed}
-        return {
+        integers = {
             name: _summed_type(kind, self.batch) if name in summed else kind
             for name, kind in self._integers.outputs.items()
         }
+        return _with_reals(integers, self._reals.outputs, self._reals.names[1])
 
     def to_dict(self) -> dict[str, Any]:
         """As data."""
@@ -226,16 +313,19 @@ class LaneShapes:
             "batch": self.batch,
             **{which: [one.to_list() for one in own] for which, own in terminals.items()},
             "bounds": self._bounds,
+            **({"reals": self._reals.to_dict()} if self._reals.names != ((), ()) else {}),
         }
 
     @classmethod
     def of(cls, data: Mapping[str, Any], name: str, slots: int) -> LaneShapes:
         """From `to_dict`, which may come from others."""
-        ends = _Ends.of(data["ends"], name)
+        ends = Ends.of(data["ends"], name)
         batch = written(int, data["batch"], "the number of inputs")
         if not 1 <= batch <= min(MOST_BATCH, 2 * slots):
             raise ValueError(f"{batch} inputs do not fit {slots} slots")
-        made = cls(Shapes.of(data["integers"], ends), ends, slots, batch, data["inputs"], data["outputs"])  # type: ignore[arg-type]
+        reals = RealEnds.of(data["reals"]) if "reals" in data else None
+        made = cls(Shapes.of(data["integers"], ends), ends, slots, batch, data["inputs"], data["outputs"], reals)  # type: ignore[arg-type]
+        _ = made.inputs, made.outputs
         for terminals, own in ((made._given, ends.inputs), (made._returned, ends.outputs)):
             if [(one.name, len(one.elements)) for one in terminals] != [(name, length) for name, _, length in own]:
                 raise ValueError("the vectors do not hold the inputs and outputs")
@@ -245,7 +335,7 @@ class LaneShapes:
             if not all(_is_value(kind, one) for one in terminal.elements if isinstance(one, int)):
                 raise ValueError(f"a public element of {terminal.name} is not of {kind}")
         bounds = {written(str, vector, "a name"): float(bound) for vector, bound in data["bounds"].items()}
-        if set(bounds) != set(made.vectors(outputs=True)) or not all(0 <= bound < HALF for bound in bounds.values()):
+        if set(bounds) != set(made.moduli(outputs=True)) or not all(0 <= bound < HALF for bound in bounds.values()):
             raise ValueError("the bounds are not those of the outputs")
         return made.within(bounds)
 
@@ -255,8 +345,25 @@ class LaneShapes:
         made._bounds = dict(bounds)
         return made
 
-    def vectors(self, *, outputs: bool) -> dict[str, int]:
-        """The vectors of the inputs or outputs, and their moduli."""
+    @property
+    def rounds(self) -> bool:
+        """Whether real numbers are rounded."""
+        return self._reals.rounds
+
+    def vectors(self, *, outputs: bool) -> list[str]:
+        """The vectors of slots that hold the inputs or outputs."""
+        reals = self._reals.outputs if outputs else self._reals.inputs
+        return [*self.moduli(outputs=outputs), *(vector for terminal in reals for vector in terminal.vectors)]
+
+    def units(self) -> dict[str, dict[str, float]]:
+        """By output of real numbers: the units of its vectors of slots."""
+        return {
+            terminal.name: {own[0]: abs(own[1]) for own in terminal.elements if isinstance(own, tuple)}
+            for terminal in self._reals.outputs
+        }
+
+    def moduli(self, *, outputs: bool) -> dict[str, int]:
+        """The vectors of integers of the inputs or outputs, and their moduli."""
         terminals = self._returned if outputs else self._given
         return {vector: terminal.modulus for terminal in terminals for vector in terminal.vectors}
 
@@ -278,7 +385,28 @@ class LaneShapes:
                 )
                 self._expect_values(name, kind, values)
                 vectors |= self._packed(terminal, values)
+        for real in self._reals.inputs:
+            if real.name in inputs:
+                vectors |= self._packed_reals(real, inputs[real.name])
         return vectors
+
+    def _packed_reals(self, terminal: RealTerminal, given: Any) -> dict[str, Vector]:  # noqa: ANN401 - whatever the user gave
+        """One input of real numbers of all items."""
+        program, name, kind = self._ends.name, terminal.name, terminal.kind
+        column = expect_column(program, name, kind, given, self.batch)
+        values = real_numbers(program, name, kind, column)
+        if values.shape != (self.batch, *kind.dimensions):
+            shape = " x ".join(map(str, values.shape))
+            raise InputError(
+                f"{program}: input {name!r} is an array of {shape}, but a batch has {self.batch} of {kind}; give as many"
+            )
+        lanes = np.zeros((len(terminal.elements), 2 * self._slots))
+        lanes[:, : self.batch] = values.reshape(self.batch, -1).T
+        units = [own for own in terminal.elements if isinstance(own, tuple)]
+        return {
+            vector: ((own[: self._slots] / unit).tolist(), (own[self._slots :] / unit).tolist())
+            for (vector, unit), own in zip(units, lanes, strict=True)
+        }
 
     def _flattened(self, name: str, column: list[Any]) -> NDArray[np.int64]:
         """One input of all items, as one row each."""
@@ -317,21 +445,22 @@ class LaneShapes:
             for vector, own in zip(terminal.vectors, lanes, strict=True)
         }
 
-    def integers(self, inputs: Mapping[str, Vector]) -> list[dict[str, list[int]]]:
+    def items(self, inputs: Mapping[str, Vector]) -> list[dict[str, list[Any]]]:
         """The elements of inputs in vectors of slots, for each item of the batch."""
         columns = {
             terminal.name: self._unpacked(terminal, values, inputs).tolist()
             for terminal, values in zip(self._given, self._values[0], strict=True)
         }
+        columns |= {real.name: real.numbers(inputs, self.batch).tolist() for real in self._reals.inputs}
         return [{name: own[at] for name, own in columns.items()} for at in range(self.batch)]
 
-    def joined(self, items: Sequence[Mapping[str, list[int]]]) -> dict[str, list[int]]:
+    def joined(self, items: Sequence[Mapping[str, list[Any]]]) -> dict[str, list[Any]]:
         """The outputs of all items in the form of `rounded`."""
         return {
             terminal.name: [sum(own) for own in zip(*(item[terminal.name] for item in items), strict=True)]
-            if terminal.summed
+            if getattr(terminal, "summed", False)
             else [value for item in items for value in item[terminal.name]]
-            for terminal in self._returned
+            for terminal in [*self._returned, *self._reals.outputs]
         }
 
     def _unpacked(
@@ -344,7 +473,11 @@ class LaneShapes:
             else:
                 lanes = np.concatenate(vectors[one])[: len(found)]
                 found[:, column] = values[np.rint(lanes * terminal.modulus).astype(np.int64) % terminal.modulus]
-                if (found[:, column] == NO_VALUE).any():
+                absent = found[:, column] == NO_VALUE
+                if self.rounds:
+                    # Some numbers were near a border; `rounded` has counted them.
+                    found[absent, column] = values[values != NO_VALUE][0]
+                elif absent.any():
                     raise InputError(f"output {one!r}: a value is not of the output's type. {DAMAGED}")
         return found
 
@@ -356,27 +489,41 @@ class LaneShapes:
                 found.append(one * self.batch)
                 continue
             parts = np.rint(np.array(vectors[one]) * terminal.modulus)
-            if (parts != parts[:, :1]).any():
+            if not self.rounds and (parts != parts[:, :1]).any():
                 raise InputError(f"output {one!r}: its slots have several sums. {DAMAGED}")
             found.append(int(parts[0, 0]) + int(parts[1, 0]))
         return found
 
-    def rounded(self, outputs: Mapping[str, Vector]) -> dict[str, list[int]]:
+    def rounded(self, outputs: Mapping[str, Vector]) -> dict[str, list[Any]]:
         """The integers of decrypted outputs, item by item, or their sums. Rejects a value that is farther from an integer than in any run, and a
         residue that no value of its type has."""
-        for vector, modulus in self.vectors(outputs=True).items():
+        for vector, modulus in self.moduli(outputs=True).items():
             steps = np.concatenate(outputs[vector]) * modulus
-            farthest = float(np.abs(steps - np.rint(steps)).max())
+            distances = np.abs(steps - np.rint(steps))
+            if self.rounds:
+                # Lanes without an input, and some near a border, may hold anything.
+                distances = distances[: self.batch]
+                beyond = float((~(distances <= self._bounds[vector])).mean())
+                if beyond > MOST_UNDECIDED:
+                    raise InputError(
+                        f"output {vector!r}: {beyond:.0%} of its values are not near an integer, more than {MOST_UNDECIDED:.0%}, so that not only real "
+                        f"numbers near a border can be the cause. {DAMAGED}"
+                    )
+                continue
+            farthest = float(distances.max())
             if not farthest <= self._bounds[vector]:
                 raise InputError(
                     f"output {vector!r}: a value is {farthest:.3f} from the nearest integer, but at most {self._bounds[vector]:.3f} in every run "
                     f"of this program. {DAMAGED}"
                 )
-        return {
+        integers = {
             terminal.name: self._sums(terminal, outputs)
             if terminal.summed
             else self._unpacked(terminal, values, outputs).reshape(-1).tolist()
             for terminal, values in zip(self._returned, self._values[1], strict=True)
+        }
+        return integers | {
+            real.name: real.numbers(outputs, self.batch).reshape(-1).tolist() for real in self._reals.outputs
         }
 
     def shaped(self, outputs: Mapping[str, list[int]]) -> dict[str, Any]:
@@ -393,7 +540,22 @@ class LaneShapes:
                 size = len(values) // self.batch
                 rows = (values[at : at + size] for at in range(0, len(values), size))
                 shaped[name] = [self._integers.shaped_output(name, row) for row in rows]
-        return shaped
+        for real in self._reals.outputs:
+            values = outputs[real.name]
+            size = real.kind.length
+            rows = [values[at : at + size] for at in range(0, len(values), size)]
+            shaped[real.name] = values if real.kind.scalar else rows
+        return {name: shaped[name] for name in self._reals.names[1] or shaped}
+
+
+def _with_reals(integers: Mapping[str, Type], reals: Sequence[RealTerminal], names: Sequence[str]) -> Mapping[str, Any]:
+    """The types in the user's order. Without names, there are no real numbers."""
+    if not names:
+        return integers
+    known = {**integers, **{real.name: real.kind for real in reals}}
+    if not set(names) <= set(known) or len(set(names)) != len(names):
+        raise ValueError("the names are not those of the types")
+    return {name: known[name] for name in names}
 
 
 def _summed_type(kind: Type, batch: int) -> Type:

@@ -8,25 +8,29 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
+from pickle import PicklingError
 from traceback import extract_tb
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from .. import _native
-from ..errors import Error, ProgramError
+from ..errors import Error, InputError, ProgramError
 from . import ranges, selectors, slot_program
 from .cells import Cells
 from .digits import Digits
 from .functions import concat
 from .instead import declared
+from .mixed_shapes import MixedShapes
 from .numpy_calls import Asked
 from .place import refuse, source, traced_again, warn_user, whole
+from .reals import RealSteps, RealValue
 from .reference import Reference, Wrapped
 from .selectors import SelectorValue
 from .shapes import Shapes, written
 from .slot_matrix import MoreSlots
 from .slot_program import SlotProgram
+from .slot_refusals import Rounds
 from .slots import SlotValue
 from .traced import TracedProgram
 from .tracer import Form, InDigits, Tracer, Unfit
@@ -50,6 +54,8 @@ class TfheProgram(TracedProgram):
     """How it reads tables of integers in digits: "wide", or `None` for lookups."""
     lanes: int | None = None
     """The parallel lookups that it was traced for; `None` for the default."""
+    reals: RealSteps | None = None
+    """The steps on real numbers of a program that has them next to integers: it executes in batches alone."""
     reference: Reference | None = None
     """The meaning of the traced function; `None` for a program that was parsed from text or restored from a file."""
 
@@ -61,6 +67,26 @@ class TfheProgram(TracedProgram):
         integers: Mapping[str, Type] | None = None,
     ) -> None:
         self._begin(native, Shapes(native, scalars, integers), doc)
+
+    def with_reals(self, reals: RealSteps, outputs: list[str]) -> None:
+        """Adds steps on real numbers. `outputs` is the order of all outputs."""
+        self.reals = reals
+        self.shapes = MixedShapes(self.native, self.shapes, reals, list(self.declared or {}), outputs)
+
+    def _stored(self) -> dict[str, Any]:
+        if self.reals is not None:
+            raise PicklingError(
+                f"{self.name} has real numbers next to integers; pickle its function, and trace it again"
+            )
+        return super()._stored()
+
+    def text(self) -> str:
+        """As of every program. One with real numbers has a text for batches alone."""
+        if self.reals is not None:
+            raise InputError(
+                f"{self.name} has real numbers next to integers; take the text of a batch, {self.name}.in_batches(n).text()"
+            )
+        return super().text()
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -128,10 +154,12 @@ def trace(
         own = "program"
     _expect_encodable((own, *inputs))
     on_slots = {parameter: kind for parameter, kind in inputs.items() if isinstance(kind, SlotType)}
+    mixed = scheme is None and 0 < len(on_slots) < len(inputs)
+    asked = scheme
     if scheme is None:
-        scheme = next((kind.scheme for kind in on_slots.values()), "tfhe")
+        scheme = "tfhe" if mixed else next((kind.scheme for kind in on_slots.values()), "tfhe")
     if scheme == "tfhe":
-        if on_slots:
+        if on_slots and not mixed:
             parameter, kind = next(iter(on_slots.items()))
             raise refuse(
                 f"{own}: parameter {parameter!r} is {kind}, which TFHE cannot encrypt; use scheme={kind.scheme!r}"
@@ -162,14 +190,20 @@ def trace(
             parameter: selectors.declared(made, parameter) if kind.kind == "selector" else made.input(parameter, kind)
             for parameter, kind in on_slots.items()
         }
+        made.may_round = asked is None and slots is None
         try:
             outputs = named(_called(function, values, own, made), function, made)
         except MoreSlots as more:
             least = more.slots
             continue
+        except Rounds:
+            # Rounded numbers are integers, which need lookups on slots.
+            break
         program = slot_program.finish(made, on_slots, outputs, function.__doc__, kinds[1])
         program.function = function
         return program
+    with traced_again(function):
+        return _trace_elements(function, own, inputs, None, kinds[0])  # type: ignore[arg-type]
 
 
 def _trace_elements(
@@ -262,13 +296,20 @@ def traced_in(
     if lanes is not None:
         tracer.builder.integer_lanes(whole("lanes", lanes, 1, 1 << 20))
     values = {parameter: tracer.input(parameter, kind) for parameter, kind in inputs.items()}
-    scalars = {parameter for parameter, kind in inputs.items() if kind.scalar}
+    scalars = {parameter for parameter, kind in inputs.items() if kind.scalar and isinstance(kind, Type)}
     integers = {
         parameter: replace(kind, split=True)
         for parameter, kind in inputs.items()
-        if isinstance(values[parameter].form, Digits)
+        if isinstance(kind, Type) and isinstance(values[parameter].form, Digits)
     }
+    outputs: list[str] = []
     for output, value in named(_called(function, values, tracer.name, tracer), function, tracer).items():
+        if isinstance(value, RealValue):
+            tracer.reals.output(output, value)
+            tracer.reference.output(output, value)
+            outputs.append(output)
+            continue
+        outputs.append(output)
         form = value.form
         if isinstance(form, Cells) and value.type.kind == "integer" and ranges.size(form.span) > MOST_DECRYPTED:
             form = tracer.split(form)
@@ -286,6 +327,8 @@ def traced_in(
     program.function = function
     program.declared = inputs
     program.reference = tracer.reference.finish()
+    if tracer.reals:
+        program.with_reals(tracer.reals, outputs)
     return program, tracer
 
 
@@ -410,7 +453,7 @@ def _expect_encodable(names: Iterable[str]) -> None:
 
 def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the user's function returned
     """A function's results as outputs by name. With `tracer`, checks that they belong to its program."""
-    if isinstance(result, TfheValue | SlotValue | SelectorValue):
+    if isinstance(result, TfheValue | RealValue | SlotValue | SelectorValue):
         found: dict[str, Any] = {"result": result}
     elif isinstance(result, Mapping):
         found = {}
@@ -433,7 +476,7 @@ def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, A
             found[output] = value = _listed(function, output, value)
         if isinstance(value, SelectorValue):
             raise _refused(function, f"returned {output!r}, a selector; return what it selects, as bit * x")
-        if not isinstance(value, TfheValue | SlotValue):
+        if not isinstance(value, TfheValue | RealValue | SlotValue):
             raise _refused(
                 function, f"returned {output!r} = {value!r}, which is not encrypted; return encrypted values"
             )
@@ -447,7 +490,7 @@ def named(result: Any, function: Callable[..., Any], tracer: Any) -> dict[str, A
 def _listed(function: Callable[..., Any], output: str, values: Sequence[Any]) -> Any:  # noqa: ANN401 - whatever the user's function returned
     """A list in an output as a vector of its values, or as a matrix of its rows if they are vectors in slots."""
     for value in values:
-        if not isinstance(value, TfheValue | SlotValue):
+        if not isinstance(value, TfheValue | RealValue | SlotValue):
             raise _refused(
                 function,
                 f"returned {output!r}, a list with {value!r} in it, which is not encrypted; return lists of encrypted values",

@@ -27,7 +27,7 @@ from .numpy_calls import Value
 from .place import place, refuse
 from .rules import RULES, Numbers, Vast, centred, holds
 from .shapes import wrong_value
-from .types import TextType, Type, needed_bits, text_bytes
+from .types import SlotType, TextType, Type, needed_bits, text_bytes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -86,6 +86,11 @@ class Step:
     location: tuple[str, int]
 
     @property
+    def wraps(self) -> bool:
+        """Whether its result is an integer of a declared width."""
+        return isinstance(self.kind, Type) and self.kind.wraps
+
+    @property
     def needs(self) -> Iterable[int]:
         """The steps whose results it uses."""
         for operand in self.operands:
@@ -105,6 +110,8 @@ class Reference:
         """The steps that outputs depend on."""
         self._spent: dict[int, list[int]] = {}
         """By step: the results that no later step uses."""
+        self.distances: list[float] = []
+        """By rounding of the last evaluation: the smallest distance of a real number from a border, in steps."""
         self.nested = False
         """Whether an operation is being lowered. Operations inside its lowering are not recorded."""
 
@@ -141,6 +148,17 @@ class Reference:
         made.meaning = len(self._steps)
         self._steps.append(Step(op, tuple(map(_noted, operands)), given, kind, place()))
 
+    def note_real(
+        self,
+        op: str,
+        made: Any,  # noqa: ANN401
+        operands: Sequence[Any],
+        rule: Callable[..., Numbers],
+    ) -> None:
+        """Records `made` as the result of `rule` on encrypted operands, of which some are real numbers."""
+        made.meaning = len(self._steps)
+        self._steps.append(Step(op, tuple(map(_noted, operands)), {"rule": rule}, made.type, place()))
+
     def finish(self) -> Reference:
         """Finds the steps that outputs depend on, and the last use of each result."""
         kept = {step for step, _ in self._outputs.values()}
@@ -161,9 +179,7 @@ class Reference:
     @property
     def widths(self) -> list[tuple[str, tuple[int, int] | None, Any]]:
         """For each operation, its wrapping range and its width for division by 0. Lowerings for which these are equal compute the same values."""
-        return [
-            (step.op, step.kind.bounds if step.kind.wraps else None, step.options.get("of")) for step in self._steps
-        ]
+        return [(step.op, step.kind.bounds if step.wraps else None, step.options.get("of")) for step in self._steps]
 
     def graph(self) -> list[tuple[str, Type, list[int], str]]:
         """The inputs, operations and outputs: title, type of the result, the earlier entries that it uses, and "input", "operation" or "output"."""
@@ -192,11 +208,17 @@ class Reference:
         """The outputs, and the results that wrapped. Values have the lower layers' form: digits for integers in digits."""
         found = {at: _read(name, kind, inputs[name]) for name, (at, kind) in self._inputs.items()}
         wrapped: dict[tuple[Any, ...], Wrapped] = {}
+        self.distances = []
         for at in self._order:
             step = self._steps[at]
             if step.op != "input":
                 operands = [_value(operand, found) for operand in step.operands]
-                found[at] = _fitted(step, RULES[step.op](step.kind, *operands, **step.options), wrapped)
+                rule = step.options.get("rule")
+                found[at] = (
+                    rule(*operands)
+                    if rule
+                    else _fitted(step, RULES[step.op](step.kind, *operands, **step.options), wrapped)
+                )
                 if step.op == "assume":
                     _expect_kept(step, found[at])
                 for spent in self._spent.get(at, ()):
@@ -345,6 +367,8 @@ def _in_common(operands: Sequence[Any]) -> tuple[int, bool]:
 def _read(name: str, kind: Type, given: Sequence[int]) -> Numbers:
     """The numbers of an input, checked against its type."""
     numbers = list(given)
+    if isinstance(kind, SlotType):
+        return numbers
     if kind.split:
         numbers = [kind.number(given[element :: kind.length]) for element in range(kind.length)]
     for at, value in enumerate(numbers):
@@ -365,7 +389,7 @@ def _expect_kept(step: Step, values: Numbers) -> None:
 
 def _written(kind: Type, numbers: Numbers) -> Numbers:
     """The numbers of an output, or their digits."""
-    if not kind.split:
+    if isinstance(kind, SlotType) or not kind.split:
         return numbers
     digits = [kind.digits(number) for number in numbers]
     return [number[at] for at in range(kind.size) for number in digits]

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from .slots import SlotTracer
 
 
+class Rounds(Exception):  # noqa: N818 - not a user's error: the program is traced as one with integers
+    """Real numbers are rounded or compared."""
+
+
 class Refusals:
     """Operators that are not polynomials: each raises an error with a remedy."""
 
@@ -32,16 +36,39 @@ class Refusals:
 
     __int__ = __index__ = __float__ = __complex__ = _as_number
 
+    def quantize(self, *_given: object, **_options: object) -> NoReturn:
+        """The integers nearest to x / step, in a program for batches: `RealValue.quantize`."""
+        self._expect_rounding()
+        raise refuse(
+            f"{self._tracer.scheme} cannot round numbers in slots; leave scheme= and slots= out, for a program on batches"
+        )
+
+    def argmax(self, **_options: object) -> NoReturn:
+        """The index of the greatest element, in a program for batches: `RealValue.argmax`."""
+        self.quantize()
+
+    def _expect_rounding(self) -> None:
+        """Traces the program again if it may have integers too."""
+        if self._tracer.may_round and self._tracer.modulus is None:
+            raise Rounds
+
+    def _ordered(self, other: object) -> NoReturn:
+        self._expect_rounding()
+        self._compared(other)
+
     def _compared(self, _other: object) -> NoReturn:
         remedy = (
-            "use" if self._tracer.modulus is not None else "use pf.sign of the difference, which is a polynomial, or"
+            "use"
+            if self._tracer.modulus is not None
+            else "use pf.sign of the difference, which is a polynomial, x > y without scheme= and slots=, for batches, or"
         )
         raise refuse(
             f"{self._tracer.scheme} cannot compare encrypted numbers; {remedy} the integers of TFHE, pf.UInt(bits) or pf.Int(lo, hi)"
         )
 
     # `in` also compares.
-    __contains__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
+    __contains__ = __eq__ = __ne__ = _compared  # type: ignore[assignment]
+    __lt__ = __le__ = __gt__ = __ge__ = _ordered
 
     def _rounded(self, *_others: object) -> NoReturn:
         raise refuse(

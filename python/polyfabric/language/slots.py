@@ -49,6 +49,8 @@ class SlotTracer(Asked):
         self.elastic = elastic
         """Whether the program may be traced again with more slots."""
         self.modulus = modulus
+        self.may_round = False
+        """Whether the program may be traced again as one on batches, which has integers too."""
         self.builder = placed(name, lambda: SlotProgramBuilder(name, slots, modulus, most()))
         self.mapped: dict[int, tuple[int, float, float, int]] = {}
         """By node of a polynomial whose operand was mapped to [-1, 1]: the original operand, its interval, and its number of slots."""

@@ -157,7 +157,7 @@ class TracedProgram(ABC):
                 raise refuse(f"{self.name}: input {name!r} is missing; give it a value of type {kind}")
             value = inputs[name]
             if isinstance(value, Value) and not kind.takes(value.type):
-                castable = self.scheme == "tfhe" and value.type.length == kind.length and kind.split  # type: ignore[union-attr]
+                castable = self.scheme == "tfhe" and value.type.length == kind.length and getattr(kind, "split", False)
                 remedy = (
                     f"cast it, as x.cast({kind!r}), if its values fit"
                     if castable

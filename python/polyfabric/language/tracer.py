@@ -29,8 +29,10 @@ from .digits import Digits
 from .numpy_calls import Asked
 from .place import place
 from .ranges import Span
+from .reals import RealSteps, RealValue
+from .reals import declared as declared_real
 from .reference import Reference
-from .types import FARTHEST, MOST_CAST, MOST_INDEX, MOST_LOOKED_UP, Type
+from .types import FARTHEST, MOST_CAST, MOST_INDEX, MOST_LOOKED_UP, SlotType, Type
 
 if TYPE_CHECKING:
     from .values import TfheValue
@@ -71,6 +73,9 @@ class Tracer(Asked):
             self.builder.integer_wide_tables(wide_operations)
         self.tabled = 1 << (MOST_INDEX if wide_tables else 8)
         """Up to this number of values a table in digits takes fewer lookups than products and remainders."""
+        self.slot_tables = slot_tables
+        """Most entries of a table on slots; `None` for a program of TFHE."""
+        self.reals = RealSteps()
         self.signs = SIGNS if slot_tables is None else MOST_CAST
         """Number of differences whose sign one lookup reads. Tables on slots have no whole torus."""
         self.reference = Reference()
@@ -93,8 +98,12 @@ class Tracer(Asked):
         self._inputs: dict[int, str] = {}
         self._split: dict[tuple[int, bool], Digits] = {}
 
-    def input(self, name: str, kind: Type) -> TfheValue:
+    def input(self, name: str, kind: Type | SlotType) -> TfheValue | RealValue:
         """An encrypted input."""
+        if isinstance(kind, SlotType):
+            real = declared_real(self, name, kind)
+            self.reference.input(name, real, kind)
+            return real
         from .fixed import FixedValue
         from .fixed_type import FixedType
         from .texts import Text

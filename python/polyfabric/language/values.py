@@ -19,9 +19,10 @@ from .lowering import Encrypted, Operand
 from .numpy_calls import Value
 from .place import place, refuse, users_frame, whole
 from .public_operands import Clear, matrix, public
+from .reals import from_integer as from_integer_to_real
 from .reference import means
 from .tracer import Tracer
-from .types import MOST_BITS, TextType, Type
+from .types import MOST_BITS, SlotType, TextType, Type
 
 
 class TfheValue(Value):
@@ -332,7 +333,10 @@ class TfheValue(Value):
 
     @means("cast")
     def cast(self, kind: Type) -> TfheValue:
-        """The same values modulo 2^bits of another type, `pf.UInt(bits)` or `pf.SInt(bits)`, or as `pf.Fixed` numbers."""
+        """The same values modulo 2^bits of another type, `pf.UInt(bits)` or `pf.SInt(bits)`, as `pf.Fixed` numbers, or in programs on batches as
+        `pf.Real` numbers."""
+        if isinstance(kind, SlotType) and kind.kind == "real":
+            return from_integer_to_real(self)  # type: ignore[return-value]
         if isinstance(kind, FixedType):
             from .fixed import from_integer
 

@@ -48,7 +48,10 @@ def _batch(d: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     packed = ", two a slot" if d["batch"] > d["slots"] else ""
     each = f"{scaled(d['seconds'] / d['batch'], 's')} each" + ("" if "machine" in d else " on all processors")
-    return [("inputs at once", f"{d['batch']:,}{packed}: {each}")]
+    rows = [("inputs at once", f"{d['batch']:,}{packed}: {each}")]
+    if "border" in d:
+        rows.append(("undecided numbers", f"up to {d['border']:.2g} steps from a border at which they are rounded"))
+    return rows
 
 
 def ways(d: dict[str, Any]) -> list[Rows]:

@@ -253,7 +253,7 @@ def cost(program: TracedProgram, options: PlanOptions) -> Report:
 def cost_of(planned: Plan, before: Mapping[str, float]) -> Report:
     """As `Plan.cost`; for a batch of integers on this computer, also the cost of the other way to execute it."""
     report, program = planned.cost(before), planned.program
-    if planned.machine is not None or not isinstance(program, CopiesProgram | LaneProgram):
+    if planned.machine is not None or not isinstance(program, CopiesProgram | LaneProgram) or program.single.reals:
         return report
     found = ways(program.single, program.batch, planned if isinstance(planned, LanePlan) else None)
     return Report(report.kind, {**report.to_dict(), "ways": found.to_dict()})

@@ -268,6 +268,12 @@ class Program(TracedProgram):
             )
         way, chosen = pick("scheme", scheme, BATCH_SCHEMES), None
         of_slots = bool(summed) or longest_table is not None
+        if self.reals is not None:
+            if way == TFHE:
+                raise InputError(
+                    f'{self.name}: it has real numbers next to integers, which need slots; omit scheme="tfhe"'
+                )
+            way = SLOTS
         if way == TFHE and of_slots:
             raise InputError(
                 f'{self.name}: scheme="tfhe" computes one input after another, without sums over the batch or tables of slots; omit summed and longest_table'

@@ -127,6 +127,8 @@ class SlotNode(TypedDict):
     """CKKS: bits between the largest phase and half of the modulus."""
     bound: NotRequired[float]
     """CKKS: bound of a slot's error, exceeded with probability 2^-40 at most."""
+    border: NotRequired[float | None]
+    """CKKS: of a rounding, the distance from a border up to which a number may be rounded either way, in steps."""
     spread_bound: NotRequired[float]
     """CKKS: the random errors' part of the bound."""
     smudging_log2: NotRequired[float | None]

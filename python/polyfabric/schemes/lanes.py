@@ -1,18 +1,21 @@
-"""Contexts and plans of programs on integers with CKKS. A client rounds what it decrypts, so results are exact."""
+"""Contexts and plans of programs on integers with CKKS, and on real numbers next to them. A client rounds integers that it decrypts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from typing import Any
+
+import numpy as np
 
 from .. import _native
 from ..errors import InputError, NoiseError
 from ..language.lane_program import LaneProgram
 from ..language.lane_shapes import HALF, LaneShapes
 from ..language.reference import Wrapped
+from ..language.types import SlotType
 from .context import Values
 from .options import PlanOptions
 from .plan import Execution, Expected, common
@@ -77,9 +80,14 @@ class LanePlan(SlotPlan):
         # The facts have no bound above the largest float.
         own = (node["bound"] for node in self.facts["nodes"] if node["op"] == "output")
         nodes = [inf if bound is None else bound for bound in own]
-        moduli = self.program.shapes.vectors(outputs=True)
+        moduli = self.program.shapes.moduli(outputs=True)
         bounds = dict(zip(self.program.native.outputs, nodes, strict=True))
         return {vector: bounds[vector] * modulus for vector, modulus in moduli.items()}
+
+    @property
+    def border(self) -> float:
+        """The distance from a border, in steps, up to which a real number may be rounded either way; 0 if none is rounded."""
+        return max((node.get("border") or 0.0 for node in self.facts["nodes"]), default=0.0)
 
     @cached_property
     def context(self) -> LaneContext:
@@ -93,10 +101,15 @@ class LanePlan(SlotPlan):
 
     def facts_of_cost(self) -> dict[str, Any]:
         """As `SlotPlan.facts_of_cost`, and the number of inputs at once."""
-        return {**super().facts_of_cost(), "batch": self.program.batch}
+        border = {"border": self.border} if self.program.shapes.rounds else {}
+        return {**super().facts_of_cost(), "batch": self.program.batch, **border}
 
     def check_flood(self, flood: float | None) -> None:
-        """Refuses every value: rounding removes the noise."""
+        """Refuses every value: rounding removes the noise of integers."""
+        if flood is not None and self.program.shapes.units():
+            raise InputError(
+                f"flood={flood!r}: batches do not flood real numbers; keep their results to the client, or return integers alone"
+            )
         if flood is not None:
             raise InputError(
                 f"flood={flood!r} hides the noise of real numbers; integers are rounded, and show none: leave it out"
@@ -105,8 +118,8 @@ class LanePlan(SlotPlan):
     def evaluate(self, inputs: Values) -> Expected:
         """The outputs of the traced function on Python's integers, and the results that wrapped."""
         _, magnitudes = self.native.evaluate(inputs, {})
-        values, wrapped = self.program.reference_values(inputs)
-        return Expected(values, magnitudes, wrapped)
+        values, wrapped, distances = self.program.reference_at(inputs)
+        return Expected(values, magnitudes, wrapped, np.flatnonzero(distances <= self.border).tolist())
 
     def decrypt(
         self, client: _native.SlotClient, results: _native.SlotCiphertexts, flood: float | None = None
@@ -116,20 +129,45 @@ class LanePlan(SlotPlan):
         return self.context.decrypt(client, results)
 
     def errors(self, found: Values, expected: Values) -> dict[str, float]:
-        """Number of wrong values by output."""
-        return {
-            name: float(sum(a != b for a, b in zip(values, expected[name], strict=True)))
-            for name, values in found.items()
-        }
+        """Number of wrong values by output, and the largest error of real numbers."""
+        return self._errors(found, expected, [])
 
-    def bounds(self, flood: float | None = None, expected: Expected | None = None) -> dict[str, float]:  # noqa: ARG002 - integers are exact
-        """0: no value may be wrong."""
-        return dict.fromkeys(self.program.outputs, 0.0)
+    def _errors(self, found: Values, expected: Values, undecided: Sequence[int]) -> dict[str, float]:
+        """The same without items whose real numbers may be rounded either way."""
+        program = self.program
+        decided = np.ones(program.batch, dtype=bool)
+        decided[list(undecided)] = False
+        errors = {}
+        for name, values in found.items():
+            own, wanted = np.array(values, dtype=object), np.array(expected[name], dtype=object)
+            if name in program.summed:
+                # Each undecided item may change a sum.
+                errors[name] = 0.0 if undecided else float((own != wanted).sum())
+                continue
+            own, wanted = (array.reshape(program.batch, -1)[decided] for array in (own, wanted))
+            reals = isinstance(program.outputs[name], SlotType)
+            differences = np.abs((own - wanted).astype(float)) if reals else own != wanted
+            errors[name] = float(differences.max(initial=0.0) if reals else differences.sum())
+        return errors
+
+    def bounds(self, flood: float | None = None, expected: Expected | None = None) -> dict[str, float]:  # noqa: ARG002 - for any inputs
+        """0 for integers, of which none may be wrong, and the error bounds of real numbers."""
+        slots = self._bounds_of(self.facts["nodes"], None)
+        units = self.program.shapes.units()
+        reals = {
+            name: max((slots[vector] * unit for vector, unit in own.items()), default=0.0)
+            for name, own in units.items()
+        }
+        return {name: reals.get(name, 0.0) for name in self.program.outputs}
 
     def result(self, done: Execution) -> LaneResult:
         """Compares an execution with the expected outputs."""
+        undecided = done.expected.undecided
+        shared = common(self, done)
+        shared["error"] = self._errors(done.found, done.expected.values, undecided)
         return LaneResult(
-            **common(self, done),
+            **shared,
+            undecided=undecided,
             bound=self.bounds(),
             sizes={"keys": done.keys.server.bytes, "inputs": done.ciphertext_bytes, "outputs": done.results.bytes},
             distance={},
@@ -147,15 +185,20 @@ class LaneResult(SlotResult):
     plan: LanePlan
     wrapped: list[Wrapped]
     """Results outside their declared type's range, which were reduced modulo 2^bits."""
+    undecided: list[int]
+    """The items with a real number so near a border that it may be rounded either way. They are not compared."""
 
     @property
     def exact(self) -> bool:
-        """True: decryption rounds."""
-        return True
+        """Whether all outputs are integers, which decryption rounds."""
+        return not self.plan.program.shapes.units()
 
     def __repr__(self) -> str:
-        return super().__repr__() + "".join(f"; wrapped: {wrap}" for wrap in self.wrapped)
+        count = len(self.undecided)
+        near = f"; {count} of {self.plan.program.batch} items are near a border, and not compared" if count else ""
+        return super().__repr__() + near + "".join(f"; wrapped: {wrap}" for wrap in self.wrapped)
 
     def facts(self) -> dict[str, Any]:
         """Operations and wrapped results."""
-        return {**super().facts(), "wrapped": [wrap.to_dict() for wrap in self.wrapped]}
+        border = {"border": self.plan.border, "undecided": self.undecided} if self.plan.program.shapes.rounds else {}
+        return {**super().facts(), "wrapped": [wrap.to_dict() for wrap in self.wrapped], **border}

@@ -47,6 +47,8 @@ class Expected:
     """The largest value of each operation, with CKKS."""
     wrapped: list[Wrapped] = field(default_factory=list, repr=False)
     """Integers that left the range of their type, with TFHE."""
+    undecided: list[int] = field(default_factory=list, repr=False)
+    """Items of a batch that are not compared, because real numbers in them are near a border of a rounding."""
 
 
 @dataclass(frozen=True, kw_only=True)

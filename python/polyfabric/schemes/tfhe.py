@@ -245,6 +245,10 @@ class ElementPlan(Plan):
         it, planning takes the first of these places that meets the noise budget. With derived widths, the set is one that suffices with exact
         products, and the plan's machine has the widths for it.
         """
+        if program.reals is not None:
+            raise InputError(
+                f"{program.name} has real numbers next to integers, which TFHE lacks; run it on a batch of n inputs, as {program.name}.in_batches(n) (--batch n)"
+            )
         if options.machine is not None and options.secret == BLOCK_BINARY and options.parameters is None:
             raise InputError(
                 f"{program.name}: {options.machine.name} takes one bit of the key a step, so blocks gain nothing there; leave secret= (--secret) out"

@@ -65,6 +65,7 @@ impl SlotPlan {
                         "spread_bound": node.spread_bound,
                         "magnitude": node.magnitude,
                         "headroom_bits": node.headroom,
+                        "border": (node.border > 0.0).then_some(node.border),
                         "smudging_log2": node.smudging.map(|noise| noise.log2_deviation),
                     })
                 };

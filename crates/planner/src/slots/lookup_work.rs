@@ -4,7 +4,7 @@
 //! Both are counted once for each parameter set, in a program with nothing else. Example: a table of 256 entries takes one lookup with the set
 //! `ckks-lookup-1522`, or dozens in digits with `ckks-lookup-897`.
 
-use super::set_choice::{bootstraps_of, smallest_with_tables};
+use super::set_choice::{bootstraps_of, lookups_of, smallest_with_tables};
 use super::{For, NoEncoder, lowered, refused};
 use crate::{Fault, PlanError};
 use polyfabric_program::rns::homomorphic::{Builder, Op, Program, Scheme, Table};
@@ -27,9 +27,8 @@ pub fn lookup_work(program: &Program) -> Result<f64, PlanError> {
     if tables == 0 {
         return Ok(0.0);
     }
-    let bootstraps = bootstraps_of(program);
     let [bootstrap, table] = work_with(smallest_with_tables(program)?)?;
-    Ok(bootstraps as f64 * bootstrap + (tables - bootstraps) as f64 * table)
+    Ok(bootstraps_of(program) as f64 * bootstrap + (tables - lookups_of(program).count()) as f64 * table)
 }
 
 fn work_with(set: &'static ckks_scheme::Parameters) -> Result<Work, PlanError> {

@@ -42,15 +42,19 @@ pub fn bootstrapping(
     ckks::bootstrapping(parameters, chain, choice, slots).map_err(parameter)
 }
 
-/// Number of bootstraps in a program. Lookups of one operand share one.
+/// Number of bootstraps in a program. Lookups of one operand share one; each step of a rounding is another.
 pub fn bootstraps_of(program: &Program) -> usize {
+    let bootstraps = program.nodes().iter().filter(|node| matches!(node.op, Op::Bootstrap { .. })).count();
+    bootstraps + lookups_of(program).map(|stages| 1 + stages).sum::<usize>()
+}
+
+/// Steps of the rounding for each group of lookups that share a bootstrapping.
+pub fn lookups_of(program: &Program) -> impl Iterator<Item = usize> {
     let mut looked_up = HashSet::new();
-    let bootstraps = program.nodes().iter().filter(|node| match node.op {
-        Op::Bootstrap { .. } => true,
-        Op::Lookup { .. } => looked_up.insert(&node.operands),
-        _ => false,
-    });
-    bootstraps.count()
+    program.nodes().iter().filter_map(move |node| match &node.op {
+        Op::Lookup { table } if looked_up.insert((&node.operands, table.reading())) => Some(table.stages() as usize),
+        _ => None,
+    })
 }
 
 /// Whether the program needs a set with tables. Such sets serve no other programs.

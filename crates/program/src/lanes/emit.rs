@@ -1,8 +1,9 @@
 //! Writes the program on slots.
 
 use super::elements::{Elements, Term, terms};
-use super::modulus::{Function, Moduli, Modulus, SELECTED};
-use super::{Element, Form, LaneError, LaneErrorCause as Cause, OnSlots, Result, Terminal, nodes, refuse};
+use super::modulus::{Function, Moduli, Modulus, SELECTED, values_of};
+use super::reals::Written;
+use super::{Element, Form, LaneError, LaneErrorCause as Cause, OnSlots, RealEnd, Result, Terminal, nodes, refuse};
 use crate::rns::homomorphic::{
     Builder, Complex, NodeId as Vector, ProgramError as SlotError, Scheme, Table, Values, centred,
 };
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 /// An element of a vector.
 #[derive(Clone, Copy, Debug)]
-enum Value {
+pub(super) enum Value {
     Public(i64),
     Slots(Vector),
 }
@@ -34,8 +35,9 @@ pub(super) struct Emitter<'p> {
     program: &'p Program,
     elements: &'p Elements,
     moduli: &'p Moduli,
-    form: &'p Form,
-    builder: Builder,
+    pub(super) form: &'p Form,
+    pub(super) builder: Builder,
+    pub(super) written: Written,
     done: HashMap<Done, Vector>,
     /// The vectors that are another one plus a number over p.
     shifted: HashMap<Vector, (Vector, i64, u32)>,
@@ -58,15 +60,28 @@ impl<'p> Emitter<'p> {
         let mut builder = Builder::new(program.name(), Scheme::Ckks, slots).map_err(from_slots)?;
         builder.of_batch(batch).map_err(from_slots)?.within(memory);
         let (done, shifted, unused) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Ok(Self { program, elements, moduli, form, builder, done, shifted, unused, values: Vec::new() })
+        let written = Written::new(&form.reals);
+        Ok(Self { program, elements, moduli, form, builder, written, done, shifted, unused, values: Vec::new() })
     }
 
     pub fn run(mut self) -> Result<OnSlots> {
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        let real_inputs = self.real_inputs()?;
         for (id, node) in nodes(self.program) {
             self.builder.at(node.location.clone());
             let mut values = Vec::with_capacity(node.length);
             match &node.op {
+                Op::Input { name } if self.written.round_of(name, 0).is_some() => {
+                    for index in 0..node.length {
+                        let needed = self.elements.is_needed(id, index);
+                        let round = self.written.round_of(name, index).filter(|_| needed);
+                        values.push(match round {
+                            Some(round) => Some(self.round(round, self.moduli.of(id).p)?),
+                            None => None,
+                        });
+                    }
+                }
+                Op::Output { name } if self.form.reals.reads(name) => {}
                 Op::Input { name } => {
                     let mut elements = Vec::with_capacity(node.length);
                     for index in 0..node.length {
@@ -105,11 +120,32 @@ impl<'p> Emitter<'p> {
             }
             self.values.push(values);
         }
+        let real_outputs = self.real_outputs()?;
+        let are_public = real_outputs.iter().all(|(_, end)| matches!(end, RealEnd::Public(_)));
         let is_public = |terminal: &Terminal| terminal.elements.iter().all(|one| matches!(one, Element::Public(_)));
-        if outputs.iter().all(is_public) {
+        if are_public && outputs.iter().all(is_public) {
             return refuse(Cause::AllPublic { name: self.program.name().to_owned() }, None);
         }
-        Ok(OnSlots { program: self.builder.finish().map_err(from_slots)?, inputs, outputs })
+        let program = self.builder.finish().map_err(from_slots)?;
+        Ok(OnSlots { program, inputs, outputs, real_inputs, real_outputs })
+    }
+
+    /// An element of an output, and of integers on slots p and the bound of their magnitudes. `None` if it does not exist yet.
+    pub(super) fn integer(&self, output: &str, element: usize) -> Option<(Value, (u32, f64))> {
+        let (id, _) = self.program.outputs().find(|&(_, name)| name == output)?;
+        let operand = *self.program.node(id).operands.first()?;
+        let value = (*self.values.get(operand.index())?.get(element)?)?;
+        let range = values_of(self.program.node(operand).element);
+        let bound = range.lo().unsigned_abs().max(range.hi().unsigned_abs()).max(1);
+        Some((value, (self.moduli.of(operand).p, bound as f64)))
+    }
+
+    /// A table applied to rounded numbers.
+    pub(super) fn rounded(&mut self, a: Vector, table: Arc<Table>) -> Result<Value> {
+        let made = self.builder.lookup(a, table).map_err(from_slots)?;
+        // Lanes without an input are not summed if numbers are rounded.
+        self.unused.insert(made, 0);
+        Ok(Value::Slots(made))
     }
 
     fn terminal(&self, id: NodeId, name: &str, elements: Vec<Element>) -> Terminal {
@@ -309,7 +345,7 @@ impl<'p> Emitter<'p> {
     }
 }
 
-fn from_slots(error: SlotError) -> LaneError {
+pub(super) fn from_slots(error: SlotError) -> LaneError {
     Located { cause: error.cause.into(), location: error.location }
 }
 

@@ -9,12 +9,17 @@
 //! (`modulus.rs`). Example: the sum s of two digits from 0 to 3 with the lookups s mod 4 and ⌊s/4⌋ has p = 7, a slot of 2/7 + i·5/7
 //! holds the sums 2 and 5 of two inputs of the batch, and tables of 7 entries give their digits and carries.
 //!
+//! Real numbers are computed in the lanes too, and rounded to inputs of the program on integers (`reals.rs`).
+//!
 //! An output may be *summed* over the batch, by rotations of its slots. Fractions of its integers are then not reduced modulo p, so that the sum of
 //! all lanes is exact: 1/2 + 1/2 + 0 + 1/2 are three ones modulo 2.
 
 mod elements;
 mod emit;
 mod modulus;
+mod reals;
+
+pub use reals::{RealOp, Reals};
 
 use crate::rns::homomorphic::{Program as SlotProgram, ProgramErrorCause as SlotErrorCause};
 use crate::tfhe::homomorphic::{ElementType, Node, NodeId, Op, Program};
@@ -37,6 +42,18 @@ pub struct OnSlots {
     pub program: SlotProgram,
     pub inputs: Vec<Terminal>,
     pub outputs: Vec<Terminal>,
+    /// The inputs of real numbers and their units: a lane holds a number over it.
+    pub real_inputs: Vec<(String, f64)>,
+    pub real_outputs: Vec<(String, RealEnd)>,
+}
+
+/// How the slots hold an output of real numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RealEnd {
+    /// As numbers over this unit.
+    Unit(f64),
+    /// Not at all: it is public.
+    Public(f64),
 }
 
 /// An input or output of the program on integers.
@@ -60,6 +77,15 @@ pub struct Form {
     pub entries: u32,
     /// The outputs that are summed over the batch.
     pub summed: BTreeSet<String>,
+    /// The steps on real numbers.
+    pub reals: Reals,
+}
+
+impl Form {
+    /// Whether fractions of an output are those of the integers themselves.
+    fn is_whole(&self, output: &str) -> bool {
+        self.summed.contains(output) || self.reals.reads(output)
+    }
 }
 
 /// One element of an input or output.
@@ -90,13 +116,20 @@ pub enum LaneErrorCause {
     #[error("{name:?} is to be summed over the batch, but the program has no such output; name one of its outputs")]
     NotSummed { name: String },
     #[error(
-        "a sum over the batch of values of {element}: on slots they have at most {most} in magnitude; sum their digits, or narrow the range"
+        "values of {element}, as real numbers or summed over the batch: on slots they have at most {most} in magnitude; take their digits, or narrow \
+         the range"
     )]
     TooLarge { element: ElementType, most: u32 },
     #[error(
         "slots have no wide tables by circuit bootstrapping; leave tables=\"wide\" (--tables wide) out, or use TFHE"
     )]
     Wide,
+    #[error("step {step} on real numbers: {problem}; build the program anew")]
+    Real { step: usize, problem: &'static str },
+    #[error(
+        "sums over a batch of {batch} with rounded real numbers: slots without an input would count; take a batch of {least} or another power of two"
+    )]
+    PartlySummed { batch: usize, least: usize },
     #[error("{name}: all outputs are public; return at least one encrypted value")]
     AllPublic { name: String },
     #[error("{op}: {problem} in the conversion to slots; report this, and use TFHE")]
@@ -104,6 +137,8 @@ pub enum LaneErrorCause {
     #[error(transparent)]
     Slots(#[from] SlotErrorCause),
 }
+
+use LaneErrorCause as Cause;
 
 type Result<T> = std::result::Result<T, LaneError>;
 
@@ -117,21 +152,25 @@ fn refuse<T>(cause: LaneErrorCause, location: Option<&Location>) -> Result<T> {
 /// [`LaneErrorCause`].
 pub fn convert(program: &Program, form: &Form, memory: MemoryBudget) -> Result<OnSlots> {
     let Form { batch, entries, .. } = *form;
+    form.reals.check(entries)?;
+    if form.reals.rounds() && !form.summed.is_empty() && !batch.is_power_of_two() {
+        return refuse(Cause::PartlySummed { batch, least: batch.next_power_of_two() }, None);
+    }
     if let Some(node) = program.nodes().iter().find(|node| matches!(node.op, Op::LookupWide { .. })) {
-        return refuse(LaneErrorCause::Wide, node.location.as_ref());
+        return refuse(Cause::Wide, node.location.as_ref());
     }
     if !(2..=MOST_MODULUS).contains(&entries) {
-        return refuse(LaneErrorCause::Entries { entries }, None);
+        return refuse(Cause::Entries { entries }, None);
     }
     if batch > MOST_BATCH {
-        return refuse(LaneErrorCause::TooManyInputs { batch, most: MOST_BATCH }, None);
+        return refuse(Cause::TooManyInputs { batch, most: MOST_BATCH }, None);
     }
     let torus = program.nodes().iter().find(|node| matches!(node.element, ElementType::Torus { .. }));
     if let Some(node) = torus {
-        return refuse(LaneErrorCause::Torus, node.location.as_ref());
+        return refuse(Cause::Torus, node.location.as_ref());
     }
     if let Some(name) = form.summed.iter().find(|name| program.outputs().all(|(_, output)| output != name.as_str())) {
-        return refuse(LaneErrorCause::NotSummed { name: name.clone() }, None);
+        return refuse(Cause::NotSummed { name: name.clone() }, None);
     }
     let elements = Elements::new(program);
     let moduli = Moduli::new(program, &elements, form)?;

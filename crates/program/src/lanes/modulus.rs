@@ -143,7 +143,7 @@ impl Moduli {
     /// A table's is at most its most entries.
     pub fn new(program: &Program, elements: &Elements, form: &Form) -> Result<Self> {
         let most = form.entries;
-        let is_summed = |op: &Op| matches!(op, Op::Output { name } if form.summed.contains(&**name));
+        let is_summed = |op: &Op| matches!(op, Op::Output { name } if form.is_whole(name));
         let mut parents: Vec<u32> = (0..program.nodes().len() as u32).collect();
         let used = |id: NodeId| elements.is_used(id);
         for (id, node) in nodes(program).filter(|&(id, _)| used(id)) {

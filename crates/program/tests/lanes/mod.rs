@@ -1,7 +1,9 @@
 //! Programs on integers as programs on slots: do they compute the same for every input of a batch?
 
 use polyfabric_program::MemoryBudget;
-use polyfabric_program::lanes::{Element, Form, LaneErrorCause, MOST_BATCH, MOST_MODULUS, OnSlots, Terminal, convert};
+use polyfabric_program::lanes::{
+    Element, Form, LaneErrorCause, MOST_BATCH, MOST_MODULUS, OnSlots, Reals, Terminal, convert,
+};
 use polyfabric_program::rns::homomorphic::{
     Complex, Op as SlotOp, Program as SlotProgram, Table, Values, evaluate as evaluate_slots,
 };
@@ -22,7 +24,8 @@ fn on_slots(program: &Program, batch: usize) -> OnSlots {
 }
 
 fn form(batch: usize, summed: &[&str]) -> Form {
-    Form { batch, entries: MOST_MODULUS, summed: summed.iter().map(|&name| name.to_owned()).collect() }
+    let summed = summed.iter().map(|&name| name.to_owned()).collect();
+    Form { batch, entries: MOST_MODULUS, summed, reals: Reals::default() }
 }
 
 /// The slots that hold an input of every item of the batch.

@@ -84,3 +84,32 @@ fn named_sets_keep_their_bounds() {
     println!("a permutation: {:.2?}", other.iter().map(|bound| bound.log2()).collect::<Vec<f64>>());
     assert!(other[19] < 1.01 * other[18] && other[19].log2() < -7.0, "{other:?}");
 }
+
+#[test]
+fn named_sets_round_with_narrow_borders() {
+    for (name, narrowest) in [("ckks-lookup-762", 0.07), ("ckks-lookup-897", 0.07), ("ckks-lookup-1522", 0.01)] {
+        for stages in 1..=3 {
+            let set = sets::parameters(name).unwrap();
+            let (chain, choice) = (parameters::chain(&set).unwrap(), parameters::choice(&set));
+            let plan = parameters::bootstrapping(&set, &chain, &choice, set.max_slots()).unwrap().unwrap();
+            let encoder = Zeros(vec![0; chain.degree().get()].into());
+            let target = Target {
+                chain: &chain,
+                choice: &choice,
+                model: parameters::model(&set, Encryption::Secret),
+                encoder: &encoder,
+                bootstrapping: Some(&plan),
+                observed: false,
+            };
+            let table = Table::new(&sensitive(16), 16).unwrap().of_rounded(stages).unwrap();
+            let mut builder = Builder::new("rounded", Scheme::Ckks, set.max_slots()).unwrap();
+            let x = builder.input("x").unwrap();
+            let y = builder.lookup(x, Arc::new(table)).unwrap();
+            builder.output("y", y).unwrap();
+            let lowered = lower(&builder.finish().unwrap(), &target).unwrap();
+            let border = lowered.nodes[&y].border;
+            println!("{name}, {stages} stages: {border:.5}");
+            assert!(border < narrowest / 5f64.powi(stages as i32 - 1) + 0.001);
+        }
+    }
+}

@@ -81,13 +81,13 @@ fn encoded(values: &[(u32, u32)], modulus: u32) -> Vec<Complex> {
     values.iter().map(|&(a, b)| Complex::new(Table::fraction(a, modulus), Table::fraction(b, modulus))).collect()
 }
 
-/// Outputs of an execution, decoded, by name.
+/// Outputs of an execution, decoded, by name, and the largest border of a rounding.
 fn outputs(
     client: &Client,
     plan: &Bootstrapping,
     program: &Program,
     inputs: &[(&str, Vec<Complex>)],
-) -> HashMap<String, Vec<Complex>> {
+) -> (HashMap<String, Vec<Complex>>, f64) {
     let target = Target {
         chain: &client.chain,
         choice: &client.choice,
@@ -106,7 +106,8 @@ fn outputs(
     fit(inputs).unwrap();
     let mut between = inputs.to_vec();
     between[0].1[1].im += 0.01;
-    assert!(matches!(fit(&between), Err(FitFailure::NoInteger { slot: 1, .. })));
+    let border = lowered.nodes.values().map(|node| node.border).fold(0.0, f64::max);
+    assert_eq!(matches!(fit(&between), Err(FitFailure::NoInteger { slot: 1, .. })), border == 0.0);
     let keys = client.keys(&lowered.kernel, Some(plan), KeyStorage::BYTES);
     let encrypted: Vec<_> = lowered
         .inputs
@@ -120,7 +121,7 @@ fn outputs(
     let decoded = |(port, parts): (&Port, &[_])| {
         (port.name.clone(), client.decrypt(parts.to_vec(), port.scale.real(), program.slots()))
     };
-    lowered.outputs.iter().zip(found.chunks(2)).map(decoded).collect()
+    (lowered.outputs.iter().zip(found.chunks(2)).map(decoded).collect(), border)
 }
 
 /// Asserts that every slot of `found` is `wanted`, and returns the largest distance in steps.
@@ -153,7 +154,7 @@ fn check_chained(log_degree: u32, p: u32, bits: Bits, slots: usize) {
     }
     let program = builder.finish().unwrap();
     let input: Vec<(u32, u32)> = numbers(slots, p, 77).into_iter().zip(numbers(slots, p, 78)).collect();
-    let found = outputs(&client, &plan, &program, &[("x", encoded(&input, p))]);
+    let (found, _) = outputs(&client, &plan, &program, &[("x", encoded(&input, p))]);
     let mut expected = input.clone();
     for round in 0..4 {
         let sum = |k: u32| {
@@ -179,6 +180,48 @@ const WIDE: Bits = Bits { to_coefficients: 34, table: 36, exponential: 40, to_sl
 fn chained_lookups_are_exact() {
     for p in [2, 3, 5, 16] {
         check_chained(10, p, WIDE, 512);
+    }
+}
+
+#[test]
+fn real_numbers_are_rounded_outside_of_their_borders() {
+    for (p, levels, narrowest) in
+        [(8, 3, [0.15, 0.08, 0.04]), (16, 4, [0.06, 0.01, 0.003]), (5, 4, [0.06, 0.01, 0.003])]
+    {
+        let slots = 512;
+        let (mut client, plan) = set(10, levels, WIDE);
+        client.model.failure_log2 = Some(-128.0);
+        for (stages, narrowest) in (1..=3).zip(narrowest) {
+            let table = Table::new(&numbers(p as usize, p, 9), p).unwrap().of_rounded(stages).unwrap();
+            let mut builder = Builder::new("rounded", Scheme::Ckks, slots).unwrap();
+            let x = builder.input("x").unwrap();
+            let y = builder.lookup(x, Arc::new(table.clone())).unwrap();
+            builder.output("y", y).unwrap();
+            let program = builder.finish().unwrap();
+            // From -1/2 to p - 1/2 steps, evenly.
+            let at = |index: usize| f64::from(p) * ((index * 389 % 1024) as f64 + 0.5) / 1024.0 - 0.5;
+            let turns = |steps: f64| steps / f64::from(p);
+            let input = (0..slots).map(|slot| Complex::new(turns(at(slot)), turns(at(slot + slots)))).collect();
+            let (found, border) = outputs(&client, &plan, &program, &[("x", input)]);
+            assert!(border < narrowest, "p = {p}, {stages} stages: {border}");
+            let (mut compared, mut far) = (0, 0.0f64);
+            for (slot, value) in found["y"].iter().enumerate() {
+                for (part, steps) in [(value.re, at(slot)), (value.im, at(slot + slots))] {
+                    let nearest = steps.round();
+                    if 0.5 - (steps - nearest).abs() > border {
+                        let (integer, distance) = Table::nearest(part, p);
+                        assert_eq!(integer, table.entries()[nearest as usize % p as usize], "{steps}");
+                        far = far.max(distance);
+                        compared += 1;
+                    }
+                }
+            }
+            println!(
+                "p = {p}, {stages} stages: border {border:.4}, {compared} of 1024 decided, error up to 2^{:.1}",
+                far.log2()
+            );
+            assert!(compared as f64 > (1.0 - 2.0 * border) * 1000.0 && far < 0.02, "{compared} {far}");
+        }
     }
 }
 
@@ -212,7 +255,7 @@ fn errors_follow_the_law() {
             let mut lowering = client.lowering("lookup");
             let a = lowering.input("x", plan.input_level(), 1.0).unwrap();
             let results = match lowering.lookup(&a, &plan, &tables) {
-                Ok(results) => results,
+                Ok((results, _)) => results,
                 Err(error @ LoweringError::Table { .. }) => {
                     println!("p = {p}: {error}");
                     continue;

@@ -4,6 +4,7 @@
 //! - [`modular_reduction`]: functions that remove multiples of q_0 in CKKS bootstrapping.
 //! - [`minimax`]: composite odd polynomials for the sign and ReLU.
 //! - [`lookup`]: lookup tables of integers as trigonometric polynomials.
+//! - [`sawtooth`]: the distance to the nearest integer as a trigonometric polynomial.
 //! - [`embedding`]: the encoding's transform as a product of sparse matrices.
 
 mod chebyshev;
@@ -12,5 +13,6 @@ pub mod embedding;
 pub mod lookup;
 pub mod minimax;
 pub mod modular_reduction;
+pub mod sawtooth;
 
 pub use chebyshev::{ApproximationError, ChebyshevSeries};

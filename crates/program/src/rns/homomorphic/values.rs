@@ -78,6 +78,7 @@ pub struct Diagonals {
 pub struct Table {
     entries: Arc<[u32]>,
     modulus: u32,
+    stages: u32,
 }
 
 impl Table {
@@ -89,7 +90,27 @@ impl Table {
     pub fn new(entries: &[u32], modulus: u32) -> Option<Self> {
         let range = 2..=Self::MOST;
         let sound = range.contains(&entries.len()) && range.contains(&(modulus as usize));
-        (sound && entries.iter().all(|&entry| entry < modulus)).then(|| Self { entries: entries.into(), modulus })
+        let made = || Self { entries: entries.into(), modulus, stages: 0 };
+        (sound && entries.iter().all(|&entry| entry < modulus)).then(made)
+    }
+
+    /// The same table of real numbers, which are rounded to the nearest integer first, in `stages` steps; `None` for more than
+    /// [`Self::MOST_STAGES`]. Each makes the interval around a border, in which a number may be rounded either way, several times narrower.
+    pub fn of_rounded(self, stages: u32) -> Option<Self> {
+        (1..=Self::MOST_STAGES).contains(&stages).then_some(Self { stages, ..self })
+    }
+
+    /// Most steps of a rounding.
+    pub const MOST_STAGES: u32 = 4;
+
+    /// Steps of the rounding; 0 for a table of integers.
+    pub fn stages(&self) -> u32 {
+        self.stages
+    }
+
+    /// How it reads its operand: tables of one operand with equal readings share a bootstrapping. Rounding depends on the number of entries.
+    pub fn reading(&self) -> (u32, usize) {
+        (self.stages, if self.stages == 0 { 0 } else { self.len() })
     }
 
     pub fn entries(&self) -> &[u32] {

@@ -46,6 +46,8 @@ pub struct NodeState {
     pub concentrated: f64,
     /// Bound of the message.
     pub magnitude: f64,
+    /// For a table of rounded numbers: the distance from a border, in steps, up to which a number may be rounded either way. Otherwise 0.
+    pub border: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -83,12 +85,12 @@ pub struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// The rules of the level plan. Inputs are at the top, or at the output level of a bootstrapping.
+    /// The rules of the level plan. Inputs are at the top, or at the highest level of a bootstrapping with usual scales.
     pub fn rules(&self) -> PlanRules {
         PlanRules {
             levels: self.choice.levels,
             rescaling: self.choice.rescaling,
-            top: self.bootstrapping.map_or(self.chain.top(), Bootstrapping::output_level),
+            top: self.bootstrapping.map_or(self.chain.top(), Bootstrapping::highest_level),
             bootstrapping: self.bootstrapping.map(|plan| (plan.input_level(), plan.output_level())),
             output: self.choice.output_level,
         }
@@ -131,6 +133,7 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
         outputs: Vec::new(),
         nodes: BTreeMap::new(),
         lookups: HashMap::new(),
+        borders: HashMap::new(),
         selectors: HashMap::new(),
         overflow_log2: f64::NEG_INFINITY,
     };
@@ -153,7 +156,11 @@ pub fn lower_within(program: &Program, target: &Target<'_>, magnitudes: &[f64]) 
     let kernel = pass.lowering.finish()?;
     let keys = kernel.keys();
     let Pass { inputs, outputs, nodes, overflow_log2, .. } = pass;
-    let lookups = nodes.keys().filter(|&&id| matches!(program.node(id).op, Op::Lookup { .. })).count();
+    let lookups = nodes.keys().filter_map(|&id| match &program.node(id).op {
+        Op::Lookup { table } => Some(1 + table.stages() as usize),
+        _ => None,
+    });
+    let lookups: usize = lookups.sum();
     let beyond = target.model.failure_log2.unwrap_or(0.0);
     let failure_log2 = ckks_failure_log2(outputs.len() + lookups * BOUNDS_OF_A_LOOKUP, beyond, overflow_log2);
     Ok(Lowered { kernel, inputs, outputs, observed, choice: target.choice.clone(), keys, nodes, failure_log2 })
@@ -227,6 +234,8 @@ struct Pass<'a> {
     nodes: BTreeMap<NodeId, NodeState>,
     /// Results of lookups whose operand other tables were applied to before.
     lookups: HashMap<NodeId, CiphertextValue>,
+    /// [`NodeState::border`] of lookups.
+    borders: HashMap<NodeId, f64>,
     selectors: HashMap<NodeId, GswRows>,
     overflow_log2: f64,
 }
@@ -387,6 +396,7 @@ impl Pass<'_> {
                 systematic: value.noise.systematic / scale.real(),
                 concentrated: value.noise.concentrated / scale.real(),
                 magnitude: value.noise.magnitude,
+                border: self.borders.get(&id).copied().unwrap_or(0.0),
             },
         );
         self.follow(id, &mut value);
@@ -422,8 +432,11 @@ impl Pass<'_> {
     fn look_up(&mut self, id: NodeId) -> Result<()> {
         let program = self.program;
         let operands = &program.node(id).operands;
+        let Op::Lookup { table: first } = &program.node(id).op else { return Ok(()) };
         let lookup = |(other, node): (NodeId, &'_ Node)| match &node.op {
-            Op::Lookup { table } if node.operands == *operands && self.plan.node(other).live => {
+            Op::Lookup { table }
+                if node.operands == *operands && table.reading() == first.reading() && self.plan.node(other).live =>
+            {
                 Some((other, Arc::clone(table)))
             }
             _ => None,
@@ -432,7 +445,13 @@ impl Pass<'_> {
         let tables: Vec<&Table> = tables.iter().map(Arc::as_ref).collect();
         // Shorter vectors repeat, so the bootstrapping of all slots is theirs too, and needs no level to join the parts.
         let slots = self.lowering.ring_slots();
-        let found = self.refreshed(id, slots, |lowering, a, plan| lowering.lookup(a, plan, &tables))?;
+        // Each step of a rounding is another bootstrapping.
+        let overflow = self.bootstrapping.map_or(f64::NEG_INFINITY, Bootstrapping::failure_probability_log2);
+        for _ in 0..first.stages() {
+            self.overflow_log2 = sum_log2(self.overflow_log2, overflow);
+        }
+        let (found, border) = self.refreshed(id, slots, |lowering, a, plan| lowering.lookup(a, plan, &tables))?;
+        self.borders.extend(ids.iter().map(|&id| (id, border)));
         self.lookups.extend(ids.into_iter().zip(found));
         Ok(())
     }

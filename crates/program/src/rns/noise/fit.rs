@@ -139,7 +139,9 @@ pub fn expect_inputs(
     let mut lookups: HashMap<NodeId, Vec<(&NodeReport, u32)>> = HashMap::new();
     for node in &report.nodes {
         let written = program.node(node.node);
-        if let Op::Lookup { table } = &written.op {
+        if let Op::Lookup { table } = &written.op
+            && table.stages() == 0
+        {
             lookups.entry(written.operands[0]).or_default().push((node, table.len() as u32));
         }
     }

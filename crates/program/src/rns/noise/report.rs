@@ -27,6 +27,8 @@ pub struct NodeReport {
     pub spread_bound: f64,
     /// Bound of the message in every slot, from the inputs' bounds; an over-estimate for sums.
     pub magnitude: f64,
+    /// For a table of rounded numbers: the distance from a border, in steps, up to which a number may be rounded either way. Otherwise 0.
+    pub border: f64,
     /// The noise that each of several owners adds to an output; `bound` contains that of all of them.
     pub smudging: Option<Smudging>,
     /// Bits between the largest phase and half the modulus; if negative, the message may wrap around.
@@ -105,6 +107,7 @@ impl NoiseReport {
                 bound: spread_bound + state.concentrated,
                 spread_bound,
                 magnitude: state.magnitude,
+                border: state.border,
                 smudging: None,
                 headroom: chain.log2_modulus(state.level) - 1.0 - (state.scale.real() * state.magnitude).log2(),
             }

@@ -113,13 +113,20 @@ fn node(lexer: &mut Lexer<'_>, scheme: Scheme) -> Result<(Op, Vec<NodeId>)> {
             Op::Polynomial { polynomial: Arc::new(Polynomial { basis, coefficients: values(lexer, scheme)? }) }
         }
         "lookup" => {
+            let stages_place = lexer.here();
+            let stages = if lexer.accept("rounded")? { Some(lexer.u32()?) } else { None };
             lexer.expect("modulo")?;
             let modulus = lexer.u32()?;
             let place = lexer.here();
             let entries = lexer.numbers(Lexer::u32)?;
             let expected = || format!("2 to {} entries below the modulus, which is in the same range", Table::MOST);
             let table = Table::new(&entries, modulus);
-            let table = table.ok_or_else(|| place.expected(expected(), format!("{} entries", entries.len())))?;
+            let mut table = table.ok_or_else(|| place.expected(expected(), format!("{} entries", entries.len())))?;
+            if let Some(stages) = stages {
+                let expected = || format!("1 to {} steps of a rounding", Table::MOST_STAGES);
+                table =
+                    table.of_rounded(stages).ok_or_else(|| stages_place.expected(expected(), stages.to_string()))?;
+            }
             Op::Lookup { table: Arc::new(table) }
         }
         "bootstrap" => Op::Bootstrap { slots: if lexer.accept("slots")? { Some(lexer.usize()?) } else { None } },

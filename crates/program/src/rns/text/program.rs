@@ -63,6 +63,9 @@ fn attributes(f: &mut fmt::Formatter<'_>, op: &Op) -> fmt::Result {
         Op::Bootstrap { slots: Some(slots) } => write!(f, " slots {slots}"),
         Op::Lookup { table } => {
             let entries: Vec<String> = table.entries().iter().map(u32::to_string).collect();
+            if table.stages() > 0 {
+                write!(f, " rounded {}", table.stages())?;
+            }
             write!(f, " modulo {} [{}]", table.modulus(), entries.join(", "))
         }
         Op::LinearTransform { diagonals } => {

@@ -21,17 +21,18 @@ use polyfabric_schemes::rns::KeyErrors;
 use std::f64::consts::{SQRT_2, TAU};
 
 /// e^(2πi·v/p) in every slot, and its relative error.
-struct Root {
-    value: CiphertextValue,
+pub(super) struct Root {
+    pub value: CiphertextValue,
     /// Deviation and bound of the systematic part of the error across the circle.
-    radial: (f64, f64),
+    pub radial: (f64, f64),
     /// Bound of the error along the circle, in radians, in addition to the radial bound.
-    angle: f64,
+    pub angle: f64,
 }
 
 impl Lowering<'_> {
     /// Every table of `tables` applied to the real and the imaginary parts of a, at [`Bootstrapping::output_level`]. Their result is exact up
-    /// to the stated error, which is that of the lookup: the operand's error is not added to it.
+    /// to the stated error, which is that of the lookup: the operand's error is not added to it. The tables have one [`Table::reading`]. If
+    /// this rounds, the second result is the distance from a border, in steps, up to which a number may be rounded either way.
     ///
     /// # Errors
     /// [`LoweringError::LevelRaised`] if the operand's level is below the input level, [`LoweringError::NotLowered`] if the parameters have
@@ -41,14 +42,21 @@ impl Lowering<'_> {
         a: &CiphertextValue,
         plan: &Bootstrapping,
         tables: &[&Table],
-    ) -> Result<Vec<CiphertextValue>> {
+    ) -> Result<(Vec<CiphertextValue>, f64)> {
         let Method::Tables { levels } = plan.literal().reduction.method else {
             let problem =
                 "the parameters have no lookup tables; omit the set, or name one with tables, as ckks-lookup-762";
             return Err(LoweringError::NotLowered { op: "lookup", problem });
         };
         let a = if a.rescale_due { self.relinearise_and_rescale(a)? } else { a.clone() };
-        let error = a.noise.bound(self.model().tail()) / real(a.scale);
+        let mut start = self.drop_to(&a, plan.input_level())?;
+        let mut error = a.noise.bound(self.model().tail()) / real(a.scale);
+        let mut border = 0.0;
+        if let Some((stages, entries)) = tables.first().map(|table| table.reading()).filter(|reading| reading.0 > 0) {
+            let rounded = self.rounded(&start, plan, entries, stages, 1 << levels)?;
+            border = rounded.border + error * entries as f64;
+            (start, error) = (rounded.value, rounded.error);
+        }
         let most = 1usize << levels;
         for table in tables {
             if table.len() > most {
@@ -57,17 +65,7 @@ impl Lowering<'_> {
             }
             expect_distinct("operand", error, table.len())?;
         }
-        let mut start = self.drop_to(&a, plan.input_level())?;
-        // The transforms return the operand's error unchanged to its slot, so they are followed without it.
-        start.noise = Noise { magnitude: a.noise.magnitude, ..Noise::none() };
-        let coefficients = self.slots_to_coefficients(&start, plan)?;
-        let raised = self.raise_modulus(&coefficients, plan)?;
-        let target = plan.transformed_scale(self.chain(), real(coefficients.scale));
-        let Parts::Two(parts) = self.coefficients_to_slots(raised, plan, target)? else {
-            let problem =
-                "the bootstrapping is for fewer slots than the ring has; shorter vectors repeat, so take one for all";
-            return Err(LoweringError::NotLowered { op: "lookup", problem });
-        };
+        let parts = self.raised_parts(&start, plan)?;
         let fractions: Vec<Vec<f64>> = tables.iter().map(|table| table.fractions()).collect();
         let polynomials: Vec<TablePolynomial> = fractions.iter().map(|table| TablePolynomial::new(table)).collect();
         let mut sums = vec![Vec::new(); tables.len()];
@@ -85,11 +83,26 @@ impl Lowering<'_> {
             expect_distinct("result", error, table.modulus() as usize)?;
             results.push(result);
         }
-        Ok(results)
+        Ok((results, border))
+    }
+
+    /// The real and the imaginary parts of the slots of a, in turns, plus integers.
+    pub(super) fn raised_parts(&mut self, a: &CiphertextValue, plan: &Bootstrapping) -> Result<[CiphertextValue; 2]> {
+        // The transforms return the operand's error unchanged to its slot, so they are followed without it.
+        let start = CiphertextValue { noise: Noise { magnitude: a.noise.magnitude, ..Noise::none() }, ..a.clone() };
+        let coefficients = self.slots_to_coefficients(&start, plan)?;
+        let raised = self.raise_modulus(&coefficients, plan)?;
+        let target = plan.transformed_scale(self.chain(), real(coefficients.scale));
+        let Parts::Two(parts) = self.coefficients_to_slots(raised, plan, target)? else {
+            let problem =
+                "the bootstrapping is for fewer slots than the ring has; shorter vectors repeat, so take one for all";
+            return Err(LoweringError::NotLowered { op: "lookup", problem });
+        };
+        Ok(*parts)
     }
 
     /// e^(2πiK·t) for a part t of slots v/p + I in K turns, where v/p has an error up to `error` turns.
-    fn root(&mut self, part: &CiphertextValue, plan: &Bootstrapping, error: f64) -> Result<Root> {
+    pub(super) fn root(&mut self, part: &CiphertextValue, plan: &Bootstrapping, error: f64) -> Result<Root> {
         let tail = self.model().tail();
         let reduction = plan.reduction();
         let radians = TAU * reduction.literal().range as f64 / real(part.scale);
@@ -162,7 +175,7 @@ impl Lowering<'_> {
     }
 
     /// 2·Re x + i·2·Re y, at the scale of both.
-    fn twice_real_parts(&mut self, x: &CiphertextValue, y: &CiphertextValue) -> Result<CiphertextValue> {
+    pub(super) fn twice_real_parts(&mut self, x: &CiphertextValue, y: &CiphertextValue) -> Result<CiphertextValue> {
         let imaginary = self.times_imaginary(y, false)?;
         let (plus, minus) = (self.add(x, &imaginary)?, self.sub(x, &imaginary)?);
         let conjugate = self.conjugate(&minus)?;

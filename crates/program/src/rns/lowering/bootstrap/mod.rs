@@ -18,12 +18,13 @@
 //! one vector of 2n slots contains both parts, and one modular reduction handles them. With one slot, this is the non-packed
 //! bootstrapping that F1 measures (J. H. Cheon et al., EUROCRYPT 2018): each transform is one product.
 //!
-//! Functional bootstrapping applies tables to integers instead ([`Lowering::lookup`]).
+//! Functional bootstrapping applies tables to integers instead ([`Lowering::lookup`]), or to rounded real numbers (`round.rs`).
 
 mod lookup;
 mod parameters;
 mod raise;
 mod reduce;
+mod round;
 mod transforms;
 
 pub use parameters::{Bootstrapping, BootstrappingError, BootstrappingLiteral, BootstrappingSecret};

@@ -242,6 +242,15 @@ impl Bootstrapping {
         }
     }
 
+    /// The highest level of a program's own values: that of the results, or with tables the level where these start, whose scales are the
+    /// chain's too.
+    pub fn highest_level(&self) -> usize {
+        match self.literal.reduction.method {
+            Method::Tables { .. } => self.table_level(),
+            Method::Cosine | Method::Exponential => self.output_level(),
+        }
+    }
+
     /// Level of the vectors at the start of the modular reduction.
     pub fn reduction_level(&self) -> usize {
         self.reduction_level

@@ -1,0 +1,73 @@
+"""The types of a program with real numbers next to integers, for one input of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._native import Program
+from ..errors import InputError, shown
+from .reals import RealSteps
+from .shapes import Shapes, expect_count, expect_inputs, expect_numbers
+from .types import SlotType, Type
+
+
+class MixedShapes(Shapes):
+    """The inputs and outputs of the user's function. Those of the program on integers may be hidden, and real numbers are steps next to it."""
+
+    def __init__(
+        self, native: Program, integers: Shapes, reals: RealSteps, inputs: Sequence[str], outputs: Sequence[str]
+    ) -> None:
+        super().__init__(native, integers._scalars, integers._integers)
+        given: dict[str, Type | SlotType] = {**self.inputs, **reals.inputs}
+        returned: dict[str, Type | SlotType] = {**self.outputs, **reals.outputs}
+        self.inputs = {name: given[name] for name in inputs}  # type: ignore[misc]
+        self.outputs = {name: returned[name] for name in outputs}  # type: ignore[misc]
+
+    def flatten(self, inputs: Mapping[str, Any], *, partly: bool = False) -> dict[str, list[Any]]:
+        """Inputs as one list of numbers each, checked against names, lengths and types. With `partly`, inputs may be missing."""
+        expect_inputs(self._name, inputs, self.inputs)
+        flat: dict[str, list[Any]] = {}
+        for name, kind in self.inputs.items():
+            if name not in inputs:
+                if partly:
+                    continue
+                raise InputError(f"{self._name}: input {name!r} is missing; give it a value of type {kind}")
+            given = inputs[name]
+            if isinstance(kind, SlotType):
+                expect_numbers(self._name, name, given, kind)
+                numbers = real_numbers(self._name, name, kind, given).reshape(-1)
+                expect_count(self._name, name, len(numbers), kind)
+                flat[name] = numbers.tolist()
+            else:
+                flat[name] = self._digits(name, kind, given) if kind.split else self._numbers(name, kind, given)
+        return flat
+
+    def shaped_output(self, name: str, values: list[Any]) -> Any:  # noqa: ANN401 - a number or a list
+        """One output in the user's form."""
+        kind = self.outputs[name]
+        if isinstance(kind, SlotType):
+            return values[0] if kind.scalar else values
+        return super().shaped_output(name, values)
+
+
+def real_numbers(program: str, name: str, kind: SlotType, given: Any) -> NDArray[np.float64]:  # noqa: ANN401 - whatever the user gave
+    """Real numbers within the bound of their type."""
+    try:
+        numbers = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{program}: input {name!r} is {shown(given):.80}, but {kind} is needed; give real numbers"
+        ) from None
+    beyond = ~(np.abs(numbers) <= kind.bound)
+    if beyond.any():
+        value = float(numbers[beyond].reshape(-1)[0])
+        raise InputError(
+            f"{program}: input {name!r} holds {value:g}, beyond the bound {kind.bound:g} of its type; correct it, or declare it pf.Real.bounded({abs(value):.2g})"
+            if np.isfinite(value)
+            else f"{program}: input {name!r} holds {value}; give finite numbers"
+        )
+    return numbers
