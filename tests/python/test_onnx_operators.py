@@ -342,9 +342,21 @@ def test_a_stated_interval_is_taken() -> None:
     assert read.clear_scores([[2.0, 2, 2, 2, 1]])[0, 0] == pytest.approx(17**0.5, abs=one.error)
 
 
+def test_a_large_constant_has_an_interval_with_a_width() -> None:
+    model = built(
+        [("Mul", "x z", "h"), ("Add", "h c", "s"), ("Sqrt", "s", "y")],
+        (5,),
+        {"z": 0 * W[:5, 0], "c": 1e13 + 0 * W[:5, 0]},
+    )
+    rows = samples((5,))
+    read = pf.from_onnx(model, rows, degree=3)
+    np.testing.assert_allclose(read.clear_scores(rows), 1e13**0.5, rtol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("intervals", "values"),
     [
+        ({"y": (2, 2)}, ("2",)),
         ({"z": (1, 2)}, ("'z'", "y")),
         ({"y": (2, 1)}, ("2", "1")),
         ({"y": (1, float("inf"))}, ("inf",)),

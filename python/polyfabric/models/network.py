@@ -315,7 +315,9 @@ class _Bounds:
 def _widened(layer: Layer, seen: Interval, margin: float) -> Interval:
     """The range that rows show, widened by `margin` around its middle; for a one-sided function never to or across 0."""
     lo, hi = seen
-    middle, half = (lo + hi) / 2, max((hi - lo) / 2, 1e-6) * margin
+    middle = (lo + hi) / 2
+    # Also of a constant, however large, so that the interval has a width.
+    half = max((hi - lo) / 2, 1e-6, abs(middle) * 1e-9) * margin
     first, last = middle - half, middle + half
     if not layer.one_sided:
         return first, last
@@ -329,7 +331,7 @@ def _widened(layer: Layer, seen: Interval, margin: float) -> Interval:
 
 def _stated(layer: Layer, seen: Interval, stated: Interval) -> Interval:
     """The user's interval, which must hold the range that rows show."""
-    if not stated[0] <= seen[0] <= seen[1] <= stated[1]:
+    if not stated[0] <= seen[0] <= seen[1] <= stated[1] or stated[0] == stated[1]:
         raise InputError(
             f"intervals={{{layer.name!r}: ({stated[0]:g}, {stated[1]:g})}}: on these rows it takes values from {seen[0]:.6g} to {seen[1]:.6g}; "
             "state an interval that holds them"
