@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from contextlib import suppress
 from fractions import Fraction
@@ -289,3 +290,36 @@ def test_a_deep_expression_is_read_or_refused() -> None:
         expression = expression + 1
     with suppress(pf.errors.ProgramError):
         pf.from_polars(expression.sum(), SCHEMA, rows=1)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"Alias": ""},
+        {"BinaryExpr": {"op": "Plus"}},
+        {"BinaryExpr": 3},
+        {"Column": ["age"]},
+        {"Function": {"input": [], "function": {"Boolean": {}}}},
+        {"Literal": {}},
+        {"Agg": {"Sum": None}},
+        {"Filter": []},
+        {},
+        [],
+        None,
+    ],
+)
+def test_nodes_of_another_form_are_refused(node: Any) -> None:
+    """As another version of polars might write them."""
+
+    class Other:
+        """An expression with this tree."""
+
+        def serialize(self, **_: Any) -> str:
+            return json.dumps(node)
+
+        def output_name(self, **_: Any) -> str:
+            return "out"
+
+    expression = type("Expression", (), {"meta": Other()})()
+    with pytest.raises(pf.errors.ProgramError):
+        pf.from_polars(expression, SCHEMA, rows=2)

@@ -44,6 +44,16 @@ def test_the_error_names_the_function_and_its_arguments(name: str) -> None:
     assert [word for word in words if word not in str(found.value)] == []
 
 
+def test_another_librarys_error_is_not_replaced_where_anything_fits() -> None:
+    class Odd:
+        """Looks like an expression of polars, and is none."""
+
+        meta = type("Meta", (), {"serialize": lambda _: "", "output_name": lambda _: ""})()
+
+    with pytest.raises(TypeError, match="lambda"):
+        pf.from_polars(Odd(), {"x": pf.Int(0, 1)}, rows=1)
+
+
 def test_errors_of_a_users_function_are_not_replaced() -> None:
     def wrong(_value: int) -> int:
         return "a" + 1  # type: ignore[operator]

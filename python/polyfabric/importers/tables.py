@@ -17,7 +17,7 @@ from functools import reduce
 from operator import add, and_, eq, floordiv, ge, gt, le, lt, mod, mul, ne, or_, sub, xor
 from typing import Any
 
-from ..errors import ProgramError, shown
+from ..errors import Error, ProgramError, shown
 from ..language.functions import total, where
 from ..language.place import pass_over, refuse, whole
 from ..language.types import MOST_ELEMENTS, Int, Type
@@ -216,6 +216,19 @@ class _Reader:
         if not isinstance(node, dict) or len(node) != 1:
             raise self.unknown(str(node)[:80])
         ((kind, content),) = node.items()
+        try:
+            return self._of(kind, content)
+        except (AttributeError, IndexError, KeyError, RecursionError, StopIteration, TypeError, ValueError) as problem:
+            if isinstance(problem, Error):
+                raise
+            # Another version of polars may write a node in another form.
+            raise self.refused(
+                f"polars wrote {kind} as {str(content)[:80]!r}, which is not read",
+                "install the version of polars in pyproject.toml",
+            ) from None
+
+    def _of(self, kind: str, content: Any) -> Any:  # noqa: ANN401 - as `node`
+        """The value of a node of a kind."""
         if kind == "Alias":
             return self.node(content[0])
         if kind == "Column":

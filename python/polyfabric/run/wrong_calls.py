@@ -124,6 +124,8 @@ def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - whatever annotate
         return any(_fits(value, one) for one in get_args(kind))
     if kind is None:
         return value is None
+    if kind is Any:
+        return True
     if origin in (Sequence, list):
         return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
     kind = origin or kind
