@@ -28,6 +28,7 @@
 #   make reproduce    the published figures of Morphling beside the model's
 #   make client       the client for C, in target/release
 #   make page         the client for browsers, in target/page (its target is fetched by rustup)
+#   make stubs        the types of the native module, python/polyfabric/_native.pyi, from its Rust half
 #   make install      just .venv/bin/polyfabric
 #   make wheel        a wheel in dist/, and a check that it works in an empty environment
 #   make clean        remove what was built
@@ -62,7 +63,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 
 .PHONY: help demo tested check test test-full gallery lint lint-rust lint-python lint-rtl lint-prose doc test-rust test-doc test-sanitizer test-python \
 	bench bench-check bench-types \
-	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-lookups bench-rns-check fuzz miri aarch64 rtl rtl-cocotb rtl-synthesis deny docs docs-serve reproduce client page install wheel check-tools clean
+	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-lookups bench-rns-check fuzz miri aarch64 rtl rtl-cocotb rtl-synthesis deny docs docs-serve reproduce client page stubs install wheel check-tools clean
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -108,6 +109,9 @@ wheel: $(VENV)/.requirements $(RUST_SOURCES) | check-tools
 	rm -rf dist
 	$(VENV)/bin/maturin build --release --locked --out dist
 	scripts/check-wheel $(VENV)/bin/python dist
+
+stubs: $(VENV)/.requirements | check-tools
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/python scripts/native-stubs
 
 demo: install
 	$(VENV)/bin/polyfabric run digits --on morphling
