@@ -134,7 +134,7 @@ check: lint $(VENV)/.tested
 # languages come first, with the build for tests; the rest is of the package's.
 test-full: $(VENV)/.tested $(SYNTHESIS)/.requirements lint-prose doc test-doc test-sanitizer miri
 	POLYFABRIC_FULL=1 cargo test $(PACKAGES) --tests -- failures noise rns_bgv::operations $(MORE_CASES) $(SLOW)
-	scripts/check-tools page && $(MAKE) page || echo "the client for browsers: SKIPPED"
+	if scripts/check-tools page; then $(MAKE) page; else echo "the client for browsers: SKIPPED"; fi
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 --ignore tests/python/test_built_library.py tests
 	$(MAKE) install bench-types bench-rns-check
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full tests/python/test_built_library.py
