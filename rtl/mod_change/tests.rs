@@ -203,13 +203,13 @@ impl Mapped {
                 let set = std::mem::replace(&mut modes[unit], mode) != mode;
                 Some(Transform { set, slots, limbs: limbs.to_vec() })
             };
-            if event.resource == chip.ntt[0] {
+            if event.resource == chip.ntt[0][0] {
                 let command = transform(0, &converts.sources);
                 commands.entry(event.start - TRANSFORM_AHEAD).or_default().inverse = command;
-            } else if event.resource == chip.array {
+            } else if event.resource == chip.array[0] {
                 let number = self.conversions.iter().position(|other| *other == converts).expect("with constants");
                 commands.entry(event.start - ARRAY_AHEAD).or_default().conversion = Some((number, slots));
-            } else if event.resource == chip.ntt[1] {
+            } else if event.resource == chip.ntt[0][1] {
                 let command = transform(1, &converts.targets);
                 commands.entry(event.start - TRANSFORM_AHEAD).or_default().forward = command;
             }
@@ -337,7 +337,7 @@ impl Changes {
         let origin = fill.len() as i64 + TRANSFORM_AHEAD;
         let mut cycles = mapped.commands(events);
         let mut entering: BTreeMap<i64, Vec<u64>> = BTreeMap::new();
-        for event in events.iter().filter(|event| event.resource == chip.ntt[0]) {
+        for event in events.iter().filter(|event| event.resource == chip.ntt[0][0]) {
             let Some(Kernel::ModChange { sources, targets, .. }) = mapped.kernel(event) else { continue };
             let slots = sources.len().max(targets.len());
             for (position, &(_, Residue(residue))) in sources.iter().enumerate() {
@@ -378,7 +378,7 @@ impl Changes {
     /// The tiles that the schedule's events write, by cycle.
     fn expected(&self, events: &[Event]) -> BTreeMap<i64, (usize, usize, Vec<u64>)> {
         let (mapped, mut expected) = (&self.mapped, BTreeMap::new());
-        for event in events.iter().filter(|event| event.resource == mapped.scheduled.chip.ntt[1]) {
+        for event in events.iter().filter(|event| event.resource == mapped.scheduled.chip.ntt[0][1]) {
             let Some(Kernel::ModChange { sources, targets, results, .. }) = mapped.kernel(event) else { continue };
             let slots = sources.len().max(targets.len());
             for ((limb, Residue(residue)), write) in targets.iter().zip(results).zip(&event.writes) {
@@ -433,7 +433,7 @@ fn changes_that_begin_a_cycle_early_lose_tiles() {
     let changes = small();
     let unit = changes.mapped.bench("mod_change").simulate().expect("a unit");
     let events = changes.mapped.events();
-    let (array, transform) = (changes.mapped.scheduled.chip.array, changes.mapped.scheduled.chip.ntt[1]);
+    let (array, transform) = (changes.mapped.scheduled.chip.array[0], changes.mapped.scheduled.chip.ntt[0][1]);
     let sources = |event: &Event| changes.mapped.converts(changes.mapped.kernel(event)?).map(|of| of.sources.len());
     let conversions: Vec<&Event> = events.iter().filter(|event| event.resource == array).collect();
     let fewer = conversions.windows(2).rfind(|pair| {

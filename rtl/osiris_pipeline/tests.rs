@@ -223,7 +223,7 @@ impl Switch {
             match (mapped.kernel(event), side) {
                 (Some(Kernel::ModChange { sources, targets, .. }), None) => {
                     let slots = sources.len().max(targets.len());
-                    if event.resource == chip.ntt[0] {
+                    if event.resource == chip.ntt[0][0] {
                         let cycle = cycles.entry(start - READ_AHEAD).or_default();
                         cycle.feed = Some(stream(slots, &event.reads));
                     } else if event.writes[0].place.memory == chip.scratchpad {
@@ -435,7 +435,7 @@ fn a_key_switch_of_a_small_ring() {
     switch.holds(&unit);
     let (events, chip) = (switch.mapped.events(), &switch.mapped.scheduled.chip);
     // A unit a cycle before its neighbors, or loads a cycle later.
-    let units = [chip.ntt[0], chip.array, chip.ntt[1]].map(|unit| (unit, -1));
+    let units = [chip.ntt[0][0], chip.array[0], chip.ntt[0][1]].map(|unit| (unit, -1));
     for (unit_moved, by) in units.into_iter().chain([(chip.channel, 1)]) {
         let is_load = |event: &Event| event.writes[0].place.memory == chip.scratchpad;
         let first = events.iter().position(|event| event.resource == unit_moved).expect("an event");

@@ -13,6 +13,7 @@ from polyfabric.apps import programs
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TORUS = EXAMPLES / "own-tfhe-machine.toml"
 RNS = EXAMPLES / "own-rns-machine.toml"
+SYSTOLIC = EXAMPLES / "own-systolic-machine.toml"
 PAGE = (EXAMPLES.parent / "docs" / "your-own-machine.md").read_text(encoding="utf-8")
 
 
@@ -123,6 +124,23 @@ def test_a_custom_set_is_made_for_the_other_example_as_on_the_page():
     assert cube.simulate(str(RNS), parameters=made)["parameters"] == "own-32"
     with pytest.raises(pf.errors.MachineError, match="below 2\\^32 that are 1 modulo 2\\^16"):
         cube.simulate(str(RNS), parameters=pf.SlotParameters.of("ckks", name="own-any", **fields))
+
+
+def test_groups_of_systolic_units_share_the_work(tmp_path):
+    product = pf.program(a=pf.Mod(65537).matrix(2, 2))(lambda a: a @ a)
+    done = product.run({"a": [[3, 5], [70, 11]]}, on=str(SYSTOLIC))
+    assert done.value == [[359, 70], [980, 471]]
+    text = SYSTOLIC.read_text()
+    seconds, areas = [], []
+    for groups in (1, 2):
+        (tmp_path / "own.toml").write_text(
+            text.replace("count = { value = 2, unit", f"count = {{ value = {groups}, unit", 1)
+        )
+        report = cube.simulate(str(tmp_path / "own.toml"))
+        seconds.append(report["seconds"])
+        areas.append(report["area_mm2"])
+    assert seconds[1] <= seconds[0]
+    assert areas[1] > areas[0]
 
 
 def test_a_path_is_as_good_as_its_text():

@@ -61,8 +61,13 @@ pub enum Function {
     Linear,
     /// Functions of RNS vectors, by name (`rns::step::Step::name`).
     Compute(&'static [&'static str]),
-    /// Sums of products of RNS vectors of one limb: `together` sums at a time, of at most `terms` terms each.
-    Sums { together: usize, terms: usize },
+    /// Such a function of RNS vectors of `limbs` limbs, whose parts enter the unit in turn.
+    Interleaved { name: &'static str, limbs: usize },
+    /// Base conversion of RNS vectors of `sources` limbs, whose parts enter in turn.
+    Conversion { sources: usize },
+    /// Sums of products of RNS vectors of one limb: `together` sums at a time, of at most `terms` terms each,
+    /// `products` of them products of two vectors.
+    Sums { together: usize, terms: usize, products: usize },
 }
 
 /// A unit of a blind rotation's data path.

@@ -43,8 +43,6 @@ pub struct Instructions {
     pub starts: Vec<(u64, u64)>,
     /// Bytes of all instructions in memory.
     pub bytes: u64,
-    /// Cycles from a request to its first byte.
-    pub latency: u64,
 }
 
 /// A schedule in either form.

@@ -171,6 +171,8 @@ pub struct Memory {
     pub name: String,
     /// Addressing, capacity and ports.
     pub kind: MemoryKind,
+    /// The units that write and read it, if it connects two alone.
+    pub ends: Option<[Resource; 2]>,
 }
 
 /// One kind of operation, with its rate and latency. The checker checks every event against it.
@@ -195,6 +197,9 @@ pub struct OpKind {
     /// Whether the unit is outside the chip and works on off-chip memory directly, as a host does. All other units
     /// reach it over channels.
     pub off_chip: bool,
+    /// Whether its unit reads values in an order of its own, and whether it writes them so. Such an access to a memory
+    /// on the chip is [`Order::Any`]: a value must be complete before it is read.
+    pub shuffles: [bool; 2],
     /// The computation that it may do.
     pub function: Function,
 }
@@ -257,8 +262,17 @@ pub struct Resources {
     /// Operation kinds.
     pub kinds: Vec<OpKind>,
     pub value_classes: Vec<ValueClass>,
-    /// Whether units take instructions from memory. Then a schedule must have instructions.
-    pub instructed: bool,
+    /// Set if units take instructions from memory. Then a schedule must have instructions.
+    pub instructed: Option<Instructed>,
+}
+
+/// How units take instructions from memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instructed {
+    /// Cycles from a request to its first byte.
+    pub latency: u64,
+    /// Bytes of the shortest instruction that computes.
+    pub least: u64,
 }
 
 impl Resources {

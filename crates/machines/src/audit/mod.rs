@@ -46,6 +46,12 @@ pub enum AuditError {
     Given { event: String, what: String },
     #[error("{event} writes {result}, which takes a step that `{kind}` does not do: {step}")]
     Step { event: String, result: String, kind: String, step: String },
+    #[error(
+        "{event} has {vectors} vectors, {turns} in turn: the unit is set up for another number, or some pass faster"
+    )]
+    Interleaved { event: String, vectors: usize, turns: u64 },
+    #[error("{event} moves a value to a memory on the chip, which takes as long as `{kind}`")]
+    Faster { event: String, kind: String },
     #[error("{event}: {value} is {needed} bytes, and {given} are moved or have a place")]
     Size { event: String, value: String, given: u64, needed: u64 },
     #[error("{event} is given {given} elements of work, and its results are {needed}")]

@@ -26,7 +26,7 @@ use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
 use polyfabric_schemes::rns::Part;
 use polyfabric_sim::function::Function as Allowed;
 use polyfabric_sim::list::EventList;
-use polyfabric_sim::schedule::{Event, MemoryKind, Resources, Value};
+use polyfabric_sim::schedule::{Access, Event, MemoryKind, OpKind, Resources, Value};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::{ControlFlow, Range};
@@ -162,6 +162,12 @@ impl Audit<'_> {
         self.resources.memories[usize::from(memory)].kind == MemoryKind::OffChip
     }
 
+    /// Whether the memory is on the chip and holds values.
+    fn holds(&self, memory: u16) -> bool {
+        let kind = &self.resources.memories[usize::from(memory)].kind;
+        matches!(kind, MemoryKind::OnChip { .. } | MemoryKind::Lines(_))
+    }
+
     /// Indices of a value's vectors.
     fn numbers(&self, event: &Event, value: Value) -> Result<Range<usize>, AuditError> {
         let first = self.meaning.number(value);
@@ -182,6 +188,14 @@ impl Audit<'_> {
                 }
             }
         }
+        let kind = &self.resources.kinds[usize::from(event.op.kind.0)];
+        let slower = |other: &&OpKind| other.class == kind.class && other.latency > kind.latency;
+        if let (Some(slower), true) = (
+            self.resources.kinds.iter().find(slower),
+            event.writes.iter().any(|write| self.holds(write.place.memory.0)),
+        ) {
+            return Err(AuditError::Faster { event: self.name(event), kind: slower.name.clone() });
+        }
         for write in &event.writes {
             if !event.reads.iter().any(|read| read.value == write.value) {
                 let result = format!("value {}", write.value.index);
@@ -201,11 +215,18 @@ impl Audit<'_> {
         let named = format!("value {result}");
         let may = |step: &Step| match (allowed, step) {
             (Allowed::Compute(names), _) => names.contains(&step.name()),
-            (Allowed::Sums { together, terms }, Step::Sums(sums)) => {
+            (Allowed::Interleaved { name, .. }, _) => name == step.name(),
+            (Allowed::Conversion { sources }, Step::Conversion { from, .. }) => from.len() == sources,
+            (Allowed::Sums { together, terms, products }, Step::Sums(sums)) => {
+                let one = |sum: &Sum| {
+                    let found = sum.terms.iter().filter(|term| term.b.is_some());
+                    // A unit multiplies once for a term.
+                    sum.terms.len() <= terms
+                        && found.clone().count() <= products
+                        && found.clone().all(|term| term.factor == 1)
+                };
                 sums.len().is_multiple_of(together)
-                    && sums
-                        .chunks(together)
-                        .all(|of| of.iter().all(|sum| sum.limb == of[0].limb && sum.terms.len() <= terms))
+                    && sums.chunks(together).all(|of| of.iter().all(|sum| sum.limb == of[0].limb && one(sum)))
             }
             _ => false,
         };
@@ -240,6 +261,7 @@ impl Audit<'_> {
                 }
             }
         };
+        self.interleaved(event, allowed, operands.len().max(results.len()))?;
         let same = matches!(step, Step::One(_));
         let mut next = 0;
         for write in &event.writes {
@@ -262,6 +284,29 @@ impl Audit<'_> {
         }
         (self.operands, self.results) = (operands, results);
         self.work(event, places as u64 * self.vector)
+    }
+
+    /// Checks the pace of a unit that takes parts of `vectors` vectors in turn: as many as it is set up for, and from a
+    /// memory on the chip each vector evenly over the event's cycles.
+    fn interleaved(&self, event: &Event, allowed: Allowed, vectors: usize) -> Result<(), AuditError> {
+        let rate = self.resources.kinds[usize::from(event.op.kind.0)].elements_per_cycle;
+        // Cycles between two parts of a vector.
+        let parts = (self.vector as f64 / rate).ceil() as u64;
+        let (turns, cycles) = (u64::from(event.occupancy) / parts.max(1), u64::from(event.occupancy));
+        let fits = match allowed {
+            Allowed::Interleaved { limbs, .. } => turns == limbs as u64 && vectors <= limbs,
+            Allowed::Conversion { .. } => vectors as u64 <= turns,
+            _ => true,
+        };
+        let evenly = |access: &&Access| {
+            let memory = &self.resources.memories[usize::from(access.place.memory.0)].kind;
+            let on_chip = matches!(memory, MemoryKind::OnChip { .. });
+            !on_chip || u64::from(access.last - access.first) + turns >= cycles
+        };
+        if fits && event.reads.iter().chain(&event.writes).all(|access| evenly(&access)) {
+            return Ok(());
+        }
+        Err(AuditError::Interleaved { event: self.name(event), vectors, turns })
     }
 
     /// The result of a unit for one or two vectors, at the evaluated place. The error says what is missing.
@@ -296,10 +341,14 @@ impl Audit<'_> {
                 };
                 results.extend(operands.iter().map(|residue| self.evaluate(transform(residue), [residue.word; 2])));
             }
-            Step::Conversion { from, to, conversion } => {
+            Step::Conversion { from, to, conversion, factor } => {
                 of_limbs(from)?;
                 let digits: Vec<u64> = operands.iter().map(|residue| residue.word).collect();
-                results.extend(to.iter().map(|limb| converted(moduli, from, &digits, limb, *conversion)));
+                results.extend(to.iter().map(|limb| {
+                    let (found, modulus) =
+                        (converted(moduli, from, &digits, limb, *conversion), self.program.modulus(limb));
+                    Residue { word: modulus.multiply(found.word, modulus.reduce(*factor)), ..found }
+                }));
             }
             Step::Sums(sums) => {
                 for sum in sums {

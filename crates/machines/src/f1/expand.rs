@@ -143,7 +143,8 @@ pub fn resources(machine: &F1, geometry: &Geometry) -> Resources {
     ] {
         builder.kind(name, class, lanes, latency);
     }
-    builder.instructed();
+    // A code, an operand and the cycles to wait.
+    builder.instructed(polyfabric_sim::schedule::Instructed { latency: machine.memory_latency, least: 3 });
     let bits = 8 * WORD_BYTES as u32;
     builder.value_class("hint", Traffic::KeySwitchKey, true, bits);
     builder.value_class("input", Traffic::Ciphertexts, true, bits);

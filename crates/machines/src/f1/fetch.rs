@@ -134,7 +134,7 @@ pub fn instructions(graph: &Graph, actions: &[Timed], machine: &F1, geometry: &G
         bytes += stream.component.head_bytes(stream.begin, stream.instructions);
     }
     bytes += starts.iter().map(|&(_, bytes)| bytes).sum::<u64>();
-    Instructions { starts, bytes, latency: machine.memory_latency }
+    Instructions { starts, bytes }
 }
 
 /// Delays `actions` until every instruction arrives in time; returns them in order of time.

@@ -47,7 +47,7 @@ impl<'a> Units<'a> {
         operands: &[Words],
         from: &LimbSet,
         to: &LimbSet,
-        balanced: bool,
+        (balanced, factor): (bool, u64),
     ) -> Result<Vec<Words>, ReplayError> {
         let basis = |limbs: &LimbSet| RnsBasis::new(limbs.iter().map(|limb| self.program.modulus(limb)).collect());
         let converter = BaseConverter::new(basis(from).map_err(other)?, basis(to).map_err(other)?);
@@ -58,6 +58,11 @@ impl<'a> Units<'a> {
         match balanced {
             true => converter.convert_balanced(&input, &mut limbs, NextUse::Soon),
             false => converter.convert(&input, &mut limbs, NextUse::Soon),
+        }
+        for (words, limb) in output.iter_mut().zip(to.iter()) {
+            let modulus = self.program.modulus(limb);
+            let factor = modulus.reduce(factor);
+            words.iter_mut().for_each(|word| *word = modulus.multiply(*word, factor));
         }
         Ok(output.into_iter().map(Into::into).collect())
     }
@@ -101,8 +106,8 @@ impl Arithmetic for Units<'_> {
                 };
                 Some(self.reduced(operands, limbs).iter().zip(limbs.iter()).map(transformed).collect())
             }
-            (Step::Conversion { from, to, conversion }, _) if operands.len() == from.len() => {
-                Some(self.convert(operands, from, to, *conversion == Conversion::Balanced)?)
+            (Step::Conversion { from, to, conversion, factor }, _) if operands.len() == from.len() => {
+                Some(self.convert(operands, from, to, (*conversion == Conversion::Balanced, *factor))?)
             }
             (Step::Sums(sums), _) => sums.iter().map(|sum| self.sum(sum, operands)).collect(),
             (Step::Extension { from, to, .. }, [coefficients]) => {

@@ -48,7 +48,9 @@ declared! {
         };
         let conversions = |b: &mut ScheduleBuilder, alpha: usize| {
             let latency = BaseConversionArray::latency(height, shape.lanes(), alpha, depth);
-            b.kind(format!("base conversion, {alpha} source limbs"), "base_conversion", lanes, latency)
+            let kind = b.kind(format!("base conversion, {alpha} source limbs"), "base_conversion", lanes, latency);
+            // One mode, in which no block overtakes another: the array's last column would get both at once.
+            b.in_mode(kind, Mode(0))
         };
         let key_latency = HadamardUnit::key_latency(machine.hadamard_height, depth);
         let diagonal_latency = HadamardUnit::diagonal_latency(depth);
@@ -85,16 +87,29 @@ declared! {
 impl Kinds {
     /// With the computation of each kind.
     fn with_functions(mut self, b: &mut ScheduleBuilder, machine: &Osiris) -> Self {
-        let sums = |together, terms| Function::Sums { together, terms };
+        let sums = |together, terms, products| Function::Sums { together, terms, products };
+        for (kinds, does, name) in [
+            (&self.inverse, Does::Inverse, "intt"),
+            (&self.forward, Does::Forward, "ntt"),
+            (&self.extension, Does::Extension, "extension"),
+        ] {
+            for (limbs, &kind) in (1..).zip(kinds) {
+                b.does(kind, Function::Interleaved { name, limbs });
+                self.does[usize::from(kind.0)] = does;
+            }
+        }
+        for (sources, &kind) in (1..).zip(&self.conversion) {
+            b.does(kind, Function::Conversion { sources });
+            self.does[usize::from(kind.0)] = Does::Conversion;
+        }
+        // Keys' masks are drawn in an order of their own, and a rotation exchanges tiles.
+        b.shuffles(self.inner_product, [true; 2]);
+        b.shuffles(self.automorphism, [false, true]);
         for (kinds, does, function) in [
-            (self.inverse.clone(), Does::Inverse, Function::Compute(&["intt"])),
-            (self.forward.clone(), Does::Forward, Function::Compute(&["ntt"])),
-            (self.extension.clone(), Does::Extension, Function::Compute(&["extension"])),
-            (self.conversion.clone(), Does::Conversion, Function::Compute(&["conversion"])),
-            (vec![self.division], Does::Division, sums(1, 2)),
-            (vec![self.pointwise], Does::Pointwise, sums(1, 2)),
-            (vec![self.both], Does::Both, sums(2, 2)),
-            (vec![self.inner_product], Does::InnerProduct, sums(2, machine.hadamard_height)),
+            (vec![self.division], Does::Division, sums(1, 2, 0)),
+            (vec![self.pointwise], Does::Pointwise, sums(1, 2, 1)),
+            (vec![self.both], Does::Both, sums(2, 2, 1)),
+            (vec![self.inner_product], Does::InnerProduct, sums(2, machine.hadamard_height, machine.hadamard_height)),
             (vec![self.masks], Does::Masks, Function::Compute(&["mask"])),
             (vec![self.automorphism], Does::Automorphism, Function::Compute(&["aut"])),
         ] {
@@ -152,13 +167,27 @@ declared! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct Chip, declare(b: &mut ScheduleBuilder, machine: &Osiris, units: &ModChangeUnits) {
         let unit = |b: &mut ScheduleBuilder, name: &str, class: &str| b.unit(name, class, WaitCategory::Pipeline);
+        let of_group = |group: usize| if machine.groups == 1 { String::new() } else { format!("group{group}.") };
+        // Hadamard units are numbered through all groups.
+        let of_side = |side: usize| (of_group(side / machine.hadamard_units), side % machine.hadamard_units);
+        let all_sides = || 0..machine.groups * machine.hadamard_units;
         let sides = |b: &mut ScheduleBuilder, what: &str| -> Vec<Resource> {
             let class = format!("hadamard.{what}");
-            (0..machine.hadamard_units).map(|side| unit(b, &format!("hadamard{side}.{what}"), &class)).collect()
+            let one = |side| {
+                let (group, side) = of_side(side);
+                unit(b, &format!("{group}hadamard{side}.{what}"), &class)
+            };
+            all_sides().map(one).collect()
+        };
+        let groups = |b: &mut ScheduleBuilder, name: &str, class: &str| -> Vec<Resource> {
+            (0..machine.groups).map(|group| unit(b, &format!("{}{name}", of_group(group)), class)).collect()
         };
         let tile = machine.tile_bytes();
-        let wire = |b: &mut ScheduleBuilder, name: &str| {
-            b.memory(name, MemoryKind::Wire { bytes_per_cycle: tile, delay: 1 })
+        // Between two units of a group.
+        let wire = |b: &mut ScheduleBuilder, group: &str, name: &str, from: &str, to: &str| {
+            let memory = b.memory(format!("{group}{name}"), MemoryKind::Wire { bytes_per_cycle: tile, delay: 1 });
+            let [from, to] = [from, to].map(|unit| b.named(&format!("{group}{unit}")));
+            b.connects(memory, from, to)
         };
         let scratchpads = MemoryKind::OnChip {
             capacity: machine.scratchpad,
@@ -167,35 +196,60 @@ declared! {
             write_bytes_per_cycle: tile * machine.port_tiles.1 as f64,
             dual_port: false,
         };
-        let cells = || (0..machine.hadamard_units).map(|side| (side, 0..machine.hadamard_height));
+        let cells = || all_sides().map(|side| (of_side(side), 0..machine.hadamard_height));
         Self {
-            /// The two NTT units of a change of modulus: inverse, then forward.
-            ntt: [Resource; 2] = ["ntt0", "ntt1"].map(|name| unit(b, name, "ntt")),
-            array: Resource = unit(b, "base_conversion", "base_conversion"),
+            /// The two NTT units of a group: inverse, then forward.
+            ntt: Vec<[Resource; 2]> = (0..machine.groups)
+                .map(|group| ["ntt0", "ntt1"].map(|name| unit(b, &format!("{}{name}", of_group(group)), "ntt")))
+                .collect(),
+            /// By group.
+            array: Vec<Resource> = groups(b, "base_conversion", "base_conversion"),
             /// For each Hadamard unit, the half of each cell's multipliers that multiplies digits by keys. The first
-            /// unit follows the second NTT unit.
+            /// unit of a group follows its second NTT unit.
             keys: Vec<Resource> = sides(b, "keys"),
             /// The other half, for diagonals and all other arithmetic.
             diagonals: Vec<Resource> = sides(b, "diagonals"),
             /// Key generators of each Hadamard unit, one per cell.
             generators: Vec<Vec<Resource>> = cells()
-                .map(|(side, cells)| {
-                    cells.map(|cell| unit(b, &format!("hadamard{side}.generator{cell}"), "key_generator")).collect()
+                .map(|((group, side), cells)| {
+                    let one = |cell| unit(b, &format!("{group}hadamard{side}.generator{cell}"), "key_generator");
+                    cells.map(one).collect()
                 })
                 .collect(),
-            automorphism: Resource = unit(b, "automorphism", "automorphism"),
+            /// By group.
+            automorphism: Vec<Resource> = groups(b, "automorphism", "automorphism"),
             channel: Resource = b.channel("hbm", "hbm", machine.memory_bytes),
             scratchpad: MemoryId = b.memory("scratchpad", scratchpads),
             off_chip: MemoryId = b.memory("hbm", MemoryKind::OffChip),
-            /// From the first NTT unit to the array, to the second NTT unit, to the Hadamard unit.
-            wires: [MemoryId; 3] = ["coefficients", "converted", "remainders"].map(|name| wire(b, name)),
+            /// Of each group, from the first NTT unit to the array, to the second NTT unit, to the Hadamard unit.
+            wires: Vec<[MemoryId; 3]> = (0..machine.groups)
+                .map(|group| {
+                    let ends = [
+                        ("coefficients", "ntt0", "base_conversion"),
+                        ("converted", "base_conversion", "ntt1"),
+                        ("remainders", "ntt1", "hadamard0.keys"),
+                    ];
+                    ends.map(|(name, from, to)| wire(b, &of_group(group), name, from, to))
+                })
+                .collect(),
             /// From each generator.
             mask_wires: Vec<Vec<MemoryId>> = cells()
-                .map(|(side, cells)| cells.map(|cell| wire(b, &format!("masks{side}.{cell}"))).collect())
+                .map(|((group, side), cells)| {
+                    let one = |cell| {
+                        let (from, to) = (format!("hadamard{side}.generator{cell}"), format!("hadamard{side}.keys"));
+                        wire(b, &group, &format!("masks{side}.{cell}"), &from, &to)
+                    };
+                    cells.map(one).collect()
+                })
                 .collect(),
             /// To each Hadamard unit from its NTT unit: diagonals extended from one limb.
-            diagonal_wires: Vec<MemoryId> =
-                (0..machine.hadamard_units).map(|side| wire(b, &format!("diagonals{side}"))).collect(),
+            diagonal_wires: Vec<MemoryId> = all_sides()
+                .map(|side| {
+                    let (group, side) = of_side(side);
+                    let (from, to) = (format!("ntt{}", 1 - side), format!("hadamard{side}.diagonals"));
+                    wire(b, &group, &format!("diagonals{side}"), &from, &to)
+                })
+                .collect(),
             kinds: Kinds = Kinds::declare(b, machine, units).with_functions(b, machine),
             classes: Classes = Classes::declare(b, machine.word_bits as u32),
         }

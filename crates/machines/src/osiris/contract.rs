@@ -48,7 +48,7 @@ impl RnsMachine for Figures<Osiris> {
         Ok(self.get()?.word_bits as u32)
     }
 
-    /// As for CKKS. A program of BGV is refused when it is mapped, for its divisions.
+    /// As for CKKS.
     fn bgv_lowering(&self, gadget: GadgetLiteral) -> Result<RnsLowering, MachineError> {
         self.ckks_lowering(gadget)
     }
@@ -93,11 +93,12 @@ impl RnsMachine for Figures<Osiris> {
         let (hints, others): (Vec<&Leaf>, Vec<&Leaf>) = tasks.leaves.iter().flatten().partition(is_hint);
         let outputs: usize = tasks.outputs.iter().map(Vec::len).sum();
         let (hint_bytes, other_bytes) = (hints.len() as u64 * limb, (others.len() + outputs) as u64 * limb);
+        let groups = figures.groups as f64;
         let loads = vec![
-            ("ntt", f64::max(first, second)),
-            ("base_conversion", array),
-            ("hadamard", hadamard / figures.hadamard_units as f64),
-            ("automorphism", automorphism),
+            ("ntt", f64::max(first, second) / groups),
+            ("base_conversion", array / groups),
+            ("hadamard", hadamard / groups / figures.hadamard_units as f64),
+            ("automorphism", automorphism / groups),
             ("hbm", (hint_bytes + other_bytes) as f64 / figures.memory_bytes),
         ];
         let cycles = loads.iter().map(|&(_, load)| load).fold(0.0, f64::max);

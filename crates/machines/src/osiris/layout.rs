@@ -199,7 +199,9 @@ impl Planner<'_> {
     pub fn layouts(&self, task: &Task) -> Result<Vec<Layout>, MapError> {
         cancel::check();
         self.machine.holds(task)?;
-        let sides = 0..if task.kernel.on_a_hadamard_unit() { self.chip.keys.len() } else { 1 };
+        // Any other kernel is on the units of a group, named by its first Hadamard unit.
+        let units = if task.kernel.on_a_hadamard_unit() { 1 } else { self.machine.hadamard_units };
+        let sides = (0..self.chip.keys.len()).step_by(units);
         let way = |side| match task.kernel.in_turn(self.machine.tiling) {
             None => self.way(task.op, &task.kernel, side),
             Some(limbs) => {
@@ -210,25 +212,25 @@ impl Planner<'_> {
         sides.map(way).collect()
     }
 
-    /// The layout of `kernel` for operation `op`; `side` selects the Hadamard unit, if one is used.
+    /// The layout of `kernel` for operation `op`; `side` selects the Hadamard unit, and so the group.
     fn way(&self, op: u32, kernel: &Kernel, side: usize) -> Result<Layout, MapError> {
         Ok(match kernel {
             Kernel::ModChange { sources, targets, division, results, .. } => {
-                return self.mod_change(op, sources, targets, division.as_deref(), results);
+                return self.mod_change((op, side), sources, targets, division.as_deref(), results);
             }
             Kernel::Inverse { sources, results } => {
-                self.through(self.inverse(sources.len()), sources, results, sources.len())
+                self.through(self.inverse(side, sources.len()), sources, results, sources.len())
             }
             Kernel::Convert { sources, results, .. } => {
                 let spacing = sources.len().max(results.len());
-                self.through(self.conversion(sources.len()), sources, results, spacing)
+                self.through(self.conversion(side, sources.len()), sources, results, spacing)
             }
             Kernel::Forward { targets, division, results } => {
-                self.forward(targets, division.as_ref().map(|(kept, _)| &**kept), results)
+                self.forward(side, targets, division.as_ref().map(|(kept, _)| &**kept), results)
             }
             Kernel::KeyProduct { terms, results, .. } => self.key_product(side, terms, results),
             Kernel::Pointwise { limbs, diagonal, halves, .. } => self.pointwise(side, limbs.len(), *diagonal, halves),
-            Kernel::Automorphism { operand, result, .. } => self.automorphism(*operand, *result),
+            Kernel::Automorphism { operand, result, .. } => self.automorphism(side, *operand, *result),
         })
     }
 
@@ -255,26 +257,32 @@ impl Planner<'_> {
         Segment { resource, kind, mode, offset: 0, latency, cycles, work, reads, writes, part: None }
     }
 
-    fn inverse(&self, spacing: usize) -> Unit {
-        let latency = NttUnit::latency(self.units.shape, spacing, self.units.depth) as Cycle;
-        Unit { resource: self.chip.ntt[0], kind: self.chip.kinds.inverse(spacing), latency }
+    /// The group of a Hadamard unit.
+    fn group(&self, side: usize) -> usize {
+        side / self.machine.hadamard_units
     }
 
-    fn conversion(&self, alpha: usize) -> Unit {
+    fn inverse(&self, side: usize, spacing: usize) -> Unit {
+        let latency = NttUnit::latency(self.units.shape, spacing, self.units.depth) as Cycle;
+        Unit { resource: self.chip.ntt[self.group(side)][0], kind: self.chip.kinds.inverse(spacing), latency }
+    }
+
+    fn conversion(&self, side: usize, alpha: usize) -> Unit {
         let ModChangeUnits { shape, height, depth } = self.units;
         let latency = BaseConversionArray::latency(height, shape.lanes(), alpha, depth) as Cycle;
-        Unit { resource: self.chip.array, kind: self.chip.kinds.conversion(alpha), latency }
+        Unit { resource: self.chip.array[self.group(side)], kind: self.chip.kinds.conversion(alpha), latency }
     }
 
-    fn transform(&self, spacing: usize) -> Unit {
+    fn transform(&self, side: usize, spacing: usize) -> Unit {
         let latency = NttUnit::latency(self.units.shape, spacing, self.units.depth) as Cycle;
-        Unit { resource: self.chip.ntt[1], kind: self.chip.kinds.transform(spacing), latency }
+        Unit { resource: self.chip.ntt[self.group(side)][1], kind: self.chip.kinds.transform(spacing), latency }
     }
 
     /// One limb through the automorphism unit.
-    fn automorphism(&self, operand: Residue, result: Residue) -> Layout {
+    fn automorphism(&self, side: usize, operand: Residue, result: Residue) -> Layout {
         let latency = self.machine.automorphism_latency(self.units.shape) as Cycle;
-        let unit = Unit { resource: self.chip.automorphism, kind: self.chip.kinds.automorphism, latency };
+        let resource = self.chip.automorphism[self.group(side)];
+        let unit = Unit { resource, kind: self.chip.kinds.automorphism, latency };
         let (reads, writes) = (vec![self.read(operand, 0, 1)], vec![self.whole(result, latency)]);
         Layout::of(self.segment(unit, (1, 1), reads, writes))
     }
@@ -282,7 +290,7 @@ impl Planner<'_> {
     /// A change of modulus, and the division that may follow it.
     fn mod_change(
         &self,
-        op: u32,
+        (op, side): (u32, usize),
         sources: &[(LimbId, Residue)],
         targets: &[LimbId],
         division: Option<&[Residue]>,
@@ -295,13 +303,15 @@ impl Planner<'_> {
             return Err(MapError::Interleaved { op, limbs: spacing, most: self.machine.limbs });
         }
         let mut layout = Layout::default();
-        let stages = [(self.inverse(spacing), alpha), (self.conversion(alpha), beta), (self.transform(spacing), beta)];
+        let units = [self.inverse(side, spacing), self.conversion(side, alpha), self.transform(side, spacing)];
+        let stages = units.into_iter().zip([alpha, beta, beta]);
         let (mut reads, mut offset) = (self.reads(sources.iter().map(|&(_, residue)| residue), spacing), 0);
-        for (stage, (unit, limbs)) in stages.into_iter().enumerate() {
+        for (stage, (unit, limbs)) in stages.enumerate() {
             let (writes, next) = if stage == 2 && division.is_none() {
                 (self.writes(results, spacing, unit.latency), Vec::new())
             } else {
-                let wire = layout.link(self.chip.wires[stage], limbs, self.tiles() * spacing as Cycle);
+                let wire =
+                    layout.link(self.chip.wires[self.group(side)][stage], limbs, self.tiles() * spacing as Cycle);
                 (vec![wire], vec![wire])
             };
             let reads = std::mem::replace(&mut reads, next);
@@ -309,7 +319,7 @@ impl Planner<'_> {
             offset += unit.latency + 1;
         }
         if let Some(kept) = division {
-            layout.segments.push(self.division(kept, results, spacing, (offset, reads)));
+            layout.segments.push(self.division(side, kept, results, spacing, (offset, reads)));
         }
         Ok(layout)
     }
@@ -317,13 +327,14 @@ impl Planner<'_> {
     /// (kept − remainders) / (product of the dropped limbs); `reads` are the remainders.
     fn division(
         &self,
+        side: usize,
         kept: &[Residue],
         results: &[Residue],
         spacing: usize,
         (offset, mut reads): (Cycle, Vec<Port>),
     ) -> Segment {
         let latency = HadamardUnit::key_latency(self.machine.hadamard_height, self.units.depth) as Cycle;
-        let unit = Unit { resource: self.chip.keys[0], kind: self.chip.kinds.division, latency };
+        let unit = Unit { resource: self.chip.keys[side], kind: self.chip.kinds.division, latency };
         reads.extend(self.reads(kept.iter().copied(), spacing));
         let writes = self.writes(results, spacing, latency);
         Segment { offset, ..self.segment(unit, (kept.len(), spacing), reads, writes) }
@@ -358,16 +369,22 @@ impl Planner<'_> {
     }
 
     /// Coefficients from the scratchpads through the second NTT unit, and the division that may follow.
-    fn forward(&self, targets: &[(LimbId, Residue)], kept: Option<&[Residue]>, results: &[Residue]) -> Layout {
+    fn forward(
+        &self,
+        side: usize,
+        targets: &[(LimbId, Residue)],
+        kept: Option<&[Residue]>,
+        results: &[Residue],
+    ) -> Layout {
         let spacing = targets.len();
-        let unit = self.transform(spacing);
+        let unit = self.transform(side, spacing);
         let Some(kept) = kept else { return self.through(unit, targets, results, spacing) };
         let mut layout = Layout::default();
-        let wire = layout.link(self.chip.wires[2], spacing, self.tiles() * spacing as Cycle);
+        let wire = layout.link(self.chip.wires[self.group(side)][2], spacing, self.tiles() * spacing as Cycle);
         let reads = self.reads(targets.iter().map(|&(_, residue)| residue), spacing);
         let behind = (unit.latency + 1, vec![wire]);
         layout.segments.push(self.segment(unit, (spacing, spacing), reads, vec![wire]));
-        layout.segments.push(self.division(kept, results, spacing, behind));
+        layout.segments.push(self.division(side, kept, results, spacing, behind));
         layout
     }
 
@@ -399,8 +416,9 @@ impl Planner<'_> {
             let wire = layout.link(self.chip.diagonal_wires[side], limbs, self.tiles() * limbs as Cycle);
             let transform = NttUnit::latency(self.units.shape, limbs, self.units.depth);
             let latency = (LimbExtension::latency(self.units.depth) + transform) as Cycle;
-            // The first Hadamard unit follows the second NTT unit.
-            let (resource, kind) = (self.chip.ntt[1 - side.min(1)], self.chip.kinds.extension(limbs));
+            // The first Hadamard unit of a group follows its second NTT unit.
+            let number = 1 - side % self.machine.hadamard_units;
+            let (resource, kind) = (self.chip.ntt[self.group(side)][number], self.chip.kinds.extension(limbs));
             let source = vec![self.read(source, 0, limbs)];
             layout.segments.push(self.segment(Unit { resource, kind, latency }, (limbs, limbs), source, vec![wire]));
             reads.push(wire);

@@ -64,11 +64,12 @@ pub enum Dataflow {
 figures! {
     pub struct Osiris, SPECS {
         figure("clock", Frequency, 1e6, 1e11, "the clock") => clock_hz: f64;
+        figure("units.group.count", Count, 1.0, 16.0, "the groups of all units below, which share scratchpads and memory") => groups: usize;
         figure("units.ntt.lanes", Count, 2.0, 65536.0, "the lanes of every unit") => lanes: usize;
         figure("units.ntt.stages", Count, 1.0, 24.0, "the stages of an NTT unit") => stages: u32;
         figure("units.ntt.limbs", Count, 1.0, 256.0, "the limbs that an NTT unit's delays can interleave") => limbs: usize;
         figure("units.base_conversion.height", Count, 1.0, 256.0, "the rows of the base conversion array") => height: usize;
-        figure("units.hadamard.count", Count, 1.0, 2.0, "the Hadamard units") => hadamard_units: usize;
+        figure("units.hadamard.count", Count, 1.0, 2.0, "the Hadamard units of a group") => hadamard_units: usize;
         figure("units.hadamard.height", Count, 2.0, 64.0, "the cells of a column of a Hadamard unit") => hadamard_height: usize;
         figure("units.pipeline.multiplier", Cycles, 1.0, 64.0, "the registers of a multiplier");
         figure("memories.scratchpad.capacity", Bytes, 1024.0, 1e12, "the scratchpads") => scratchpad: u64;
@@ -113,14 +114,15 @@ impl Osiris {
             machine.lanes.is_power_of_two() && machine.lanes.ilog2() <= machine.stages,
         )?;
         let memory = machine.memory_bytes / machine.tile_bytes();
-        let (units, height) = (machine.hadamard_units as f64, machine.hadamard_height as f64);
+        let (groups, height) = (machine.groups as f64, machine.hadamard_height as f64);
+        let units = machine.hadamard_units as f64;
         // Without interleaving, buffered tiles between the units of a change of modulus are written once more
         // and read once more.
         let waiting = if machine.tiling == Tiling::LimbByLimb { 2.0 + 1.0 } else { 0.0 };
         // Interleaved limbs pass within (N/p − 1)·S + 1 cycles, which for the smallest ring, N/p = 2, is half
         // of S·N/p.
-        let reads = units * (2.0 * height + 2.0 * 5.0) + 2.0 + 1.0 + waiting;
-        let writes = units * (2.0 * 2.0 + 2.0 * 2.0) + 2.0 + 1.0 + waiting;
+        let reads = groups * (units * (2.0 * height + 2.0 * 5.0) + 2.0 + 1.0 + waiting);
+        let writes = groups * (units * (2.0 * 2.0 + 2.0 * 2.0) + 2.0 + 1.0 + waiting);
         let ports = [
             (
                 ("memories.scratchpad.reads", machine.port_tiles.0 as f64, reads),
@@ -150,15 +152,12 @@ impl Osiris {
         Ok(ModChangeUnits { shape, height: self.height, depth: self.depth })
     }
 
-    /// Whether the array and the Hadamard units have enough rows for `task`.
+    /// Whether the array has enough rows for `task`.
     pub fn holds(&self, task: &Task) -> Result<(), MapError> {
         match &task.kernel {
             Kernel::ModChange { sources, .. } | Kernel::Convert { sources, .. } if sources.len() > self.height => {
                 let cause = HeightError { sources: sources.len(), height: self.height };
                 Err(MapError::Height { op: task.op, cause })
-            }
-            Kernel::KeyProduct { terms, .. } if terms.len() > self.hadamard_height => {
-                Err(MapError::Digits { op: task.op, digits: terms.len(), height: self.hadamard_height })
             }
             Kernel::ModChange { .. }
             | Kernel::Inverse { .. }
@@ -212,14 +211,15 @@ impl Osiris {
     pub fn step_rates(&self) -> StepRates {
         let limb_bytes = (self.word_bits << self.stages) as f64 / 8.0;
         let limb = ((1u64 << self.stages) / self.lanes as u64) as f64;
+        let of_group = limb / self.groups as f64;
         // Half of a key is generated from its seed, and each NTT unit extends diagonals for its Hadamard unit.
         let diagonal =
-            if self.limb_extension { limb / self.hadamard_units as f64 } else { limb_bytes / self.memory_bytes };
+            if self.limb_extension { of_group / self.hadamard_units as f64 } else { limb_bytes / self.memory_bytes };
         StepRates {
             key_limb: limb_bytes / self.memory_bytes,
             diagonal_limb: diagonal,
-            raised_limb: limb,
-            automorphism_limb: limb,
+            raised_limb: of_group,
+            automorphism_limb: of_group,
             limbs_at_hand: (self.scratchpad as f64 / limb_bytes) as usize,
         }
     }
@@ -230,30 +230,34 @@ impl Osiris {
         let largest = RingDegree::new(1 << self.stages).ok();
         let largest_shape = largest.and_then(|degree| Shape::new(degree, self.lanes, self.stages).ok());
         let by_limb = |words: fn(Shape) -> usize| word_bytes(self.limbs * largest_shape.map_or(0, words));
-        let (units, cells) = (self.hadamard_units, self.hadamard_units * self.hadamard_height);
+        let (groups, units) = (self.groups, self.groups * self.hadamard_units);
+        let cells = units * self.hadamard_height;
         let at_work = HadamardUnit::multipliers_at_work(self.lanes, self.hadamard_height);
         BTreeMap::from([
-            ("ntt_multipliers", (2 * NttUnit::multipliers(self.lanes, self.stages)) as f64),
-            ("base_conversion_multipliers", BaseConversionArray::multipliers(self.height, self.lanes) as f64),
+            ("ntt_multipliers", (2 * groups * NttUnit::multipliers(self.lanes, self.stages)) as f64),
+            (
+                "base_conversion_multipliers",
+                (groups * BaseConversionArray::multipliers(self.height, self.lanes)) as f64,
+            ),
             ("hadamard_multipliers", (units * HadamardUnit::multipliers(self.lanes, self.hadamard_height)) as f64),
             ("hadamard_multipliers_at_work", (units * at_work) as f64),
             // Before the NTT units; the paper does not count them.
             ("limb_extension_multipliers", (units * LimbExtension::multipliers(self.lanes)) as f64),
-            ("switches", Routing::switch_count(self.lanes) as f64),
+            ("switches", (groups * Routing::switch_count(self.lanes)) as f64),
             // Of all switches for one rotation of the largest ring; the paper has no memory for them.
-            ("setting_bytes", largest_shape.map_or(0.0, AutomorphismUnit::setting_bytes)),
+            ("setting_bytes", groups as f64 * largest_shape.map_or(0.0, AutomorphismUnit::setting_bytes)),
             // Of all key generators; the paper gives no parts of a generator.
             ("mask_ring_bytes", cells as f64 * word_bytes(KeyGenerator::ring_words(self.lanes))),
             // ChaCha blocks per cycle of all key generators.
             ("mask_blocks", (cells * KeyGenerator::blocks(self.lanes)) as f64),
-            ("delay_bytes", 2.0 * by_limb(|shape| NttUnit::buffer_words(shape, 1))),
+            ("delay_bytes", 2.0 * groups as f64 * by_limb(|shape| NttUnit::buffer_words(shape, 1))),
             // Two tables of factors per limb and direction, stored once; then with a copy for each stage of both units.
             ("twiddle_bytes", 2.0 * by_limb(NttUnit::table_words)),
-            ("stage_twiddle_bytes", 2.0 * 2.0 * by_limb(NttUnit::table_words_by_stage)),
+            ("stage_twiddle_bytes", 2.0 * 2.0 * groups as f64 * by_limb(NttUnit::table_words_by_stage)),
             // Tables of all factors of one direction, for comparison.
             ("whole_twiddle_bytes", by_limb(|shape| shape.degree().get())),
             // Registers before and after the base conversion array.
-            ("skew_bytes", word_bytes(BaseConversionArray::skew_words(self.lanes))),
+            ("skew_bytes", groups as f64 * word_bytes(BaseConversionArray::skew_words(self.lanes))),
             ("scratchpad_bytes", self.scratchpad as f64),
         ])
     }

@@ -120,12 +120,12 @@ impl Meaning for Names<'_> {
         let task = self.scheduled.tasks.tasks.get(op.body_op as usize)?;
         let kernel = task.kernel.of_event(self.scheduled.tiling, op.iteration)?;
         Some(match (&*kernel, self.scheduled.chip.kinds.does(op.kind)) {
-            (Kernel::ModChange { sources, targets, conversion, .. }, does) => {
+            (Kernel::ModChange { sources, targets, conversion, factor, .. }, does) => {
                 let from = LimbSet::new(sources.iter().map(|&(limb, _)| limb));
                 let to = LimbSet::new(targets.iter().copied());
                 match does {
                     Does::Inverse => Step::Transforms { inverse: true, limbs: from },
-                    Does::Conversion => Step::Conversion { from, to, conversion: *conversion },
+                    Does::Conversion => Step::Conversion { from, to, conversion: *conversion, factor: *factor },
                     Does::Forward => Step::Transforms { inverse: false, limbs: to },
                     Does::Division => {
                         let dropped = sources.iter().map(|&(limb, _)| limb);
@@ -137,10 +137,11 @@ impl Meaning for Names<'_> {
             (Kernel::Inverse { sources, .. }, Does::Inverse) => {
                 Step::Transforms { inverse: true, limbs: LimbSet::new(sources.iter().map(|&(limb, _)| limb)) }
             }
-            (Kernel::Convert { sources, targets, conversion, .. }, Does::Conversion) => Step::Conversion {
+            (Kernel::Convert { sources, targets, conversion, factor, .. }, Does::Conversion) => Step::Conversion {
                 from: LimbSet::new(sources.iter().map(|&(limb, _)| limb)),
                 to: LimbSet::new(targets.iter().copied()),
                 conversion: *conversion,
+                factor: *factor,
             },
             (Kernel::Forward { targets, .. }, Does::Forward) => {
                 Step::Transforms { inverse: false, limbs: LimbSet::new(targets.iter().map(|&(limb, _)| limb)) }

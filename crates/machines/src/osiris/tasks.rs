@@ -10,6 +10,9 @@
 //! A public polynomial that is only a factor is loaded as one limb of coefficients, modulo the widest prime, if
 //! they fit it. An NTT unit extends it to the other limbs on demand (on-the-fly limb extension, section V).
 //!
+//! A BGV division subtracts a multiple of t: the Hadamard unit multiplies the dropped limbs by 1/t, and the array's
+//! table of constants contains t. An inner product of more digits than a column has cells is a sum of shorter ones.
+//!
 //! If there are more limbs than the delays of an NTT unit can interleave, they pass in several streams of
 //! nearly equal size. A change of modulus then passes its source through the first NTT unit once per stream.
 //!
@@ -61,6 +64,8 @@ pub enum Kernel {
         targets: Vec<LimbId>,
         /// The representative, approximate or balanced.
         conversion: Conversion,
+        /// Of the array's results, in its table: a BGV program's t, else 1.
+        factor: u64,
         /// The kept residues, by target.
         division: Option<Vec<Residue>>,
         /// By target.
@@ -79,6 +84,8 @@ pub enum Kernel {
         targets: Vec<LimbId>,
         /// The representative, approximate or balanced.
         conversion: Conversion,
+        /// Of the array's results.
+        factor: u64,
         /// Coefficients, by target.
         results: Vec<Residue>,
     },
@@ -299,11 +306,6 @@ pub enum MapError {
     )]
     Interleaved { op: u32, limbs: usize, most: usize },
     #[error(
-        "operation {op} multiplies {digits} digits by a key, and the Hadamard unit's columns have {height} cells: choose a set with fewer \
-         digits, or higher columns in the machine file (`units.hadamard.height`)"
-    )]
-    Digits { op: u32, digits: usize, height: usize },
-    #[error(
         "operation {op}, `{name}`, {cause}: run the program on the processor, or on another machine (`polyfabric machines`)"
     )]
     Operation { op: u32, name: &'static str, cause: &'static str },
@@ -324,6 +326,8 @@ struct Reader<'a> {
     tiling: Tiling,
     /// Maximum number of limbs per stream.
     most: usize,
+    /// Cells of a Hadamard unit's column: terms of an inner product.
+    cells: usize,
     /// By value, whether its limbs stay in one stream.
     streamed: Vec<bool>,
     /// The limb from which others are extended.
@@ -359,6 +363,7 @@ impl Tasks {
             program,
             tiling,
             most: if tiling == Tiling::Interleaved { machine.limbs } else { usize::MAX },
+            cells: machine.hadamard_height,
             streamed: match machine.dataflow {
                 Dataflow::LimbGroups => streamed(program),
                 Dataflow::GiantsInTurn | Dataflow::BabySteps => vec![true; program.values.len()],
@@ -517,25 +522,27 @@ impl Reader<'_> {
                     return refuse("raises coefficients, but the stream begins with an inverse transform");
                 }
                 let targets = limbs.difference(digit);
-                let raised = self.mod_change(index, (op.operands[0], digit), &targets, conversion, None);
+                let sources = digit.iter().zip(self.all(op.operands[0], digit)).collect();
+                let raised = self.mod_change(index, sources, &targets, (conversion, 1), None);
                 let of = |limb| match targets.position(limb) {
                     Some(place) => raised.get(place).copied(),
                     None => self.of(op.operands[0], limb),
                 };
                 limbs.iter().filter_map(of).collect()
             }
-            OpKind::ModDown { drop, conversion, plaintext_modulus: None } => {
+            OpKind::ModDown { drop, conversion, plaintext_modulus } => {
                 let conversion = if drop.len() == 1 { one_limb(*conversion) } else { *conversion };
                 if conversion == Conversion::Centred {
                     return refuse(no_exact);
                 }
-                let kept = self.all(op.operands[0], &limbs);
-                self.mod_change(index, (op.operands[0], drop), &limbs, conversion, Some(kept))
+                let (kept, mut dropped) = (self.all(op.operands[0], &limbs), self.all(op.operands[0], drop));
+                if let Some(t) = *plaintext_modulus {
+                    dropped = self.divided_by(index, drop, dropped, t);
+                }
+                let sources = drop.iter().zip(dropped).collect();
+                self.mod_change(index, sources, &limbs, (conversion, plaintext_modulus.unwrap_or(1)), Some(kept))
             }
             OpKind::InnerProduct { key, rows } => return Ok(self.key_product(index, op, *key, rows, &limbs)),
-            OpKind::ModDown { .. } => {
-                return refuse("switches a message modulo t to a smaller modulus, as in BGV, which no unit supports");
-            }
             OpKind::ModUp { .. } | OpKind::SubDigit { .. } => {
                 return refuse("splits a limb into bits, which no unit supports");
             }
@@ -614,18 +621,37 @@ impl Reader<'_> {
         Ok(results)
     }
 
+    /// One stream that multiplies `limbs` by 1/t.
+    fn divided_by(&mut self, index: u32, limbs: &LimbSet, operands: Vec<Residue>, t: u64) -> Vec<Residue> {
+        let results: Vec<Residue> = operands.iter().map(|_| self.residue(None)).collect();
+        let inverse = |limb| {
+            let modulus = self.program.modulus(limb);
+            // A BGV program's t is coprime to all primes.
+            Pointwise::Scale(modulus.inverse(modulus.reduce(t)).unwrap_or(0))
+        };
+        let what: Vec<Pointwise> = limbs.iter().map(inverse).collect();
+        for range in streams(limbs.len(), self.most) {
+            let limbs = LimbSet::new(limbs.as_slice()[range.clone()].iter().copied());
+            let (operands, results) = (vec![operands[range.clone()].to_vec()], results[range.clone()].to_vec());
+            let (what, halves) = (what[range].to_vec(), vec![Half { operands, results }]);
+            self.task(index, Kernel::Pointwise { limbs, what, diagonal: None, halves });
+        }
+        results
+    }
+
+    /// `sources` converted to `targets`, by a representative and a factor of the results.
     fn mod_change(
         &mut self,
         index: u32,
-        (operand, from): (ValueId, &LimbSet),
+        sources: Vec<(LimbId, Residue)>,
         targets: &LimbSet,
-        conversion: Conversion,
+        (conversion, factor): (Conversion, u64),
         division: Option<Vec<Residue>>,
     ) -> Vec<Residue> {
         if targets.is_empty() {
             return Vec::new();
         }
-        let sources: Vec<(LimbId, Residue)> = from.iter().zip(self.all(operand, from)).collect();
+        let from = &LimbSet::new(sources.iter().map(|&(limb, _)| limb));
         let results: Vec<Residue> = (0..targets.len()).map(|_| self.residue(None)).collect();
         if self.tiling == Tiling::LimbByLimb {
             let mut waiting = |limbs: &LimbSet| -> Vec<Residue> { limbs.iter().map(|_| self.residue(None)).collect() };
@@ -637,6 +663,7 @@ impl Reader<'_> {
                 sources: sources_of(&coefficients, from),
                 targets: targets.as_slice().to_vec(),
                 conversion,
+                factor,
                 results: converted.clone(),
             };
             self.task(index, kernel);
@@ -650,6 +677,7 @@ impl Reader<'_> {
                 sources: sources.clone(),
                 targets: targets.as_slice()[range.clone()].to_vec(),
                 conversion,
+                factor,
                 division: division.as_ref().map(|kept| kept[range.clone()].to_vec()),
                 results: results[range].to_vec(),
             };
@@ -666,11 +694,24 @@ impl Reader<'_> {
                 let body = self.residue(Some(Leaf::Hint { key, row, part: Part::Body, limb }));
                 terms.extend(self.of(operand, limb).map(|digit| (row, digit, body)));
             }
-            let results = [self.residue(None), self.residue(None)];
-            self.task(index, Kernel::KeyProduct { key, limb, terms, results });
-            halves.iter_mut().zip(results).for_each(|(half, result)| half.push(result));
+            let mut sum: Option<[Residue; 2]> = None;
+            for terms in terms.chunks(self.cells) {
+                let results = [self.residue(None), self.residue(None)];
+                self.task(index, Kernel::KeyProduct { key, limb, terms: terms.to_vec(), results });
+                sum = Some(sum.map_or(results, |sum| self.sum_of_both(index, limb, sum, results)));
+            }
+            halves.iter_mut().zip(sum.into_iter().flatten()).for_each(|(half, result)| half.push(result));
         }
         halves
+    }
+
+    /// The sums of one limb of two pairs of polynomials.
+    fn sum_of_both(&mut self, index: u32, limb: LimbId, a: [Residue; 2], b: [Residue; 2]) -> [Residue; 2] {
+        let results = [self.residue(None), self.residue(None)];
+        let half = |part: usize| Half { operands: vec![vec![a[part]], vec![b[part]]], results: vec![results[part]] };
+        let (limbs, halves) = (LimbSet::one(limb), vec![half(0), half(1)]);
+        self.task(index, Kernel::Pointwise { limbs, what: vec![Pointwise::Add], diagonal: None, halves });
+        results
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Step {
         to: LimbSet,
         /// The representative that the conversion yields.
         conversion: Conversion,
+        /// The results are multiplied by it.
+        factor: u64,
     },
     /// Element-wise sums of products.
     Sums(Vec<Sum>),

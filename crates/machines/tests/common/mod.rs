@@ -19,9 +19,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Machines that are not from a paper, each a single file.
-const OWN: [&str; 2] = [
+const OWN: [&str; 3] = [
     include_str!("../../../../examples/own-tfhe-machine.toml"),
     include_str!("../../../../examples/own-rns-machine.toml"),
+    include_str!("../../../../examples/own-systolic-machine.toml"),
 ];
 
 /// The machines of the papers and of the examples.

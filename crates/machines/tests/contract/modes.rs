@@ -127,24 +127,26 @@ fn changes<'a>(resources: &Resources, events: impl Iterator<Item = &'a Event>) -
 
 #[test]
 fn events_that_change_a_mode_one_cycle_early_are_rejected() {
-    let machines = rns_machines();
-    assert!(!machines.is_empty(), "no machine was tested");
-    for (machine, listed) in machines {
+    let mut changed = 0;
+    // With several groups of units, one may keep its mode.
+    for (machine, listed) in rns_machines() {
         check(Source::List(&listed), &[]).unwrap_or_else(|violation| panic!("{}: {violation}", machine.name()));
         let changes = changes(&listed.resources, listed.events.iter());
-        assert!(!changes.is_empty(), "{} never changes a mode here", machine.name());
         for (index, empty) in changes {
+            changed += 1;
             let early = listed.with(index, |event| event.start = empty - 1);
             let refused = check(Source::List(&early), &[]).expect_err("a cycle early");
             assert_eq!((refused.hazard, refused.legal_start), (Hazard::NotEmpty, Some(empty)), "{refused}");
         }
     }
+    assert!(changed > 0, "no machine changes a mode here");
 }
 
 #[test]
 fn events_of_repeated_rounds_that_change_a_mode_early_are_rejected() {
     let bodies = vec![changes_of_modulus()];
     let rounds = Rounds { name: "alike".into(), bodies, rounds: vec![Round::of(0); 8] };
+    let mut tried = 0;
     for (machine, _) in rns_machines() {
         let Ok(whole) = WholeRounds::map(&machine, rounds.clone(), &Given::new()) else { continue };
         let right = whole.schedule();
@@ -166,10 +168,14 @@ fn events_of_repeated_rounds_that_change_a_mode_early_are_rejected() {
             refused += 1;
             true
         });
-        assert_eq!(refused, 1, "{} has no round that changes a mode", machine.name());
+        if refused == 0 {
+            continue;
+        }
+        tried += refused;
         for judged in [check(&wrong, &[]), check_every_round(&wrong, &[])] {
             let violation = judged.expect_err("a cycle early");
             assert_eq!(violation.hazard, Hazard::NotEmpty, "{}: {violation}", machine.name());
         }
     }
+    assert!(tried > 0, "no machine has a round that changes a mode");
 }

@@ -7,7 +7,10 @@ use crate::{judged, tfhe_machines};
 use polyfabric_machines::audit::audit;
 use polyfabric_machines::contract::tfhe;
 use polyfabric_sim::function::Function;
-use polyfabric_sim::schedule::{Access, ClassId, Event, Item, MemoryId, MemoryKind, Place, Resources, Schedule, Value};
+use polyfabric_sim::list::Instructions;
+use polyfabric_sim::schedule::{
+    Access, ClassId, Event, Item, KindId, MemoryId, MemoryKind, Order, Place, Resource, Resources, Schedule, Value,
+};
 use std::sync::Arc;
 
 /// A change of all matching events; returns the number of changed accesses.
@@ -320,7 +323,7 @@ fn operands_that_arrive_with_the_last_result_or_later_are_rejected() {
 #[test]
 fn units_without_an_instruction_are_rejected() {
     let mut instructed = 0;
-    for case in Case::all().into_iter().filter(|case| case.listed.resources.instructed) {
+    for case in Case::all().into_iter().filter(|case| case.listed.resources.instructed.is_some()) {
         let mut none = case.listed.clone();
         none.instructions = None;
         assert!(case.judged(&none).is_err(), "{}", case.name());
@@ -332,4 +335,118 @@ fn units_without_an_instruction_are_rejected() {
         instructed += 1;
     }
     assert!(instructed > 0);
+}
+
+/// The kinds of the same unit as that of `event`.
+fn others<'a>(resources: &'a Resources, event: &Event) -> impl Iterator<Item = u16> + use<'a> {
+    let own = event.op.kind.0;
+    let class = &resources.kinds[usize::from(own)].class;
+    (0..resources.kinds.len() as u16)
+        .filter(move |&kind| kind != own && &resources.kinds[usize::from(kind)].class == class)
+}
+
+#[test]
+fn operations_under_the_name_of_faster_ones_are_rejected() {
+    let mut renamed = 0;
+    for case in Case::all() {
+        let resources = &case.listed.resources;
+        for index in case.listed.samples() {
+            let latency = |kind: u16| resources.kinds[usize::from(kind)].latency;
+            let event = &case.listed.events[index];
+            for kind in others(resources, event).filter(|&kind| latency(kind) < latency(event.op.kind.0)) {
+                let mut listed = case.listed.clone();
+                listed.events[index].op.kind = KindId(kind);
+                assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), resources.kinds[usize::from(kind)].name);
+                renamed += 1;
+            }
+        }
+    }
+    assert!(renamed > 50, "{renamed}");
+}
+
+/// The first read on the chip, all in the cycle of its last part: the unit would use it before.
+fn at_the_end(resources: &Resources, event: &mut Event) -> bool {
+    let on_chip = |memory: &MemoryKind| matches!(memory, MemoryKind::OnChip { .. } | MemoryKind::Lines(_));
+    let read = event.reads.iter_mut().find(|read| holds(resources, read, on_chip) && read.first < read.last);
+    read.is_some_and(|read| {
+        read.first = read.last;
+        true
+    })
+}
+
+#[test]
+fn operands_that_pass_faster_than_the_unit_takes_them_are_rejected() {
+    let mut changed = 0;
+    for case in Case::all() {
+        for index in case.listed.samples() {
+            let mut listed = case.listed.clone();
+            if computes(&listed.resources, &listed.events[index])
+                && at_the_end(&case.listed.resources, &mut listed.events[index])
+            {
+                assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
+                changed += 1;
+            }
+        }
+    }
+    assert!(changed > 10, "{changed}");
+}
+
+#[test]
+fn streams_of_units_with_an_order_of_their_own_are_rejected() {
+    let mut streams = [0; 2];
+    for case in Case::all() {
+        for index in case.listed.samples() {
+            let event = &case.listed.events[index];
+            let shuffles = case.listed.resources.kinds[usize::from(event.op.kind.0)].shuffles;
+            for write in [false, true].into_iter().filter(|&write| shuffles[usize::from(write)]) {
+                let mut listed = case.listed.clone();
+                let of = &mut listed.events[index];
+                let accesses = if write { &mut of.writes } else { &mut of.reads };
+                let Some(access) = accesses.iter_mut().find(|access| access.order == Order::Any) else { continue };
+                access.order = Order::Stream;
+                assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
+                streams[usize::from(write)] += 1;
+            }
+        }
+    }
+    assert!(streams.iter().all(|&streams| streams > 0), "{streams:?}");
+}
+
+#[test]
+fn wires_reach_only_the_units_that_they_connect() {
+    let mut changed = [0; 2];
+    for case in Case::all() {
+        let resources = &case.listed.resources;
+        for index in case.listed.samples() {
+            let event = &case.listed.events[index];
+            let same = |other: &u32| {
+                *other != event.resource.0 && resources.class(Resource(*other)) == resources.class(event.resource)
+            };
+            let Some(other) = (0..resources.units.len() as u32).find(same) else { continue };
+            for (write, accesses) in [&event.reads, &event.writes].into_iter().enumerate() {
+                let wired = |access: &Access| resources.memories[usize::from(access.place.memory.0)].ends.is_some();
+                if accesses.iter().any(wired) {
+                    let mut listed = case.listed.clone();
+                    listed.events[index].resource = Resource(other);
+                    assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
+                    changed[write] += 1;
+                }
+            }
+        }
+    }
+    assert!(changed.iter().all(|&changed| changed > 0), "{changed:?}");
+}
+
+#[test]
+fn instructions_without_enough_bytes_are_rejected() {
+    for case in Case::all().into_iter().filter(|case| case.listed.resources.instructed.is_some()) {
+        let changed = |change: &dyn Fn(&mut Instructions)| {
+            let mut listed = case.listed.clone();
+            change(listed.instructions.as_mut().expect("it has some"));
+            case.judged(&listed).is_err()
+        };
+        assert!(!changed(&|_| {}), "{}", case.name());
+        assert!(changed(&|of| of.starts.iter_mut().for_each(|(_, bytes)| *bytes = 1)), "{}", case.name());
+        assert!(changed(&|of| of.bytes /= 2), "{}", case.name());
+    }
 }

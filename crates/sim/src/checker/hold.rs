@@ -168,6 +168,10 @@ impl<'a> Held<'a> {
     /// Checks that the memory supports the access.
     fn memory(&self, target: &Memory, access: &Access, write: bool, moved: &mut Moved) -> Result<(), Violation> {
         let name = &target.name;
+        if target.ends.is_some_and(|ends| ends[usize::from(!write)] != self.event.resource) {
+            let does = if write { "write" } else { "read" };
+            return self.fail(Hazard::Malformed, format!("{name} connects two units, and this one does not {does} it"));
+        }
         match &target.kind {
             MemoryKind::Scoreboard => Ok(()),
             MemoryKind::OffChip if !(self.channel || self.kind.off_chip) => {
@@ -195,6 +199,10 @@ impl<'a> Held<'a> {
                 hold_line(lines, access).or_else(|(hazard, why)| self.fail(hazard, format!("{why} of {name}")))
             }
             MemoryKind::OnChip { capacity, .. } => {
+                if self.kind.shuffles[usize::from(write)] && access.order != Order::Any {
+                    let text = format!("the unit has an order of its own, and the access to {name} streams");
+                    return self.fail(Hazard::Malformed, text);
+                }
                 let Place { offset, bytes, .. } = access.place;
                 if bytes == 0 || offset.checked_add(bytes).is_none_or(|end| end > *capacity) {
                     let text = format!("{bytes} bytes at {offset} of {name}, whose capacity is {capacity} bytes");

@@ -5,8 +5,9 @@ use super::judge::{Judge, Position};
 use super::memory::{Cuts, Layout};
 use super::observer::Observer;
 use super::violation::{Hazard, Violation, malformed};
+use crate::function::Function;
 use crate::list::{EventList, Instructions};
-use crate::schedule::{Event, MemoryKind, Resources};
+use crate::schedule::{Event, Instructed, MemoryKind, Resources};
 use std::ops::ControlFlow;
 
 /// Layout of the memories of a list's machine. Reads the list only if a memory is addressed by byte.
@@ -33,11 +34,13 @@ pub(super) fn layout(list: &dyn EventList) -> Result<Layout, Violation> {
 impl<O: Observer> Judge<'_, O> {
     /// Checks a list and returns the first cycle after its last event.
     pub fn list(&mut self, list: &dyn EventList) -> Result<i64, Violation> {
-        let instructions = list.instructions();
-        if list.resources().instructed && instructions.is_none() {
-            return Err(malformed("the machine is given instructions, and the schedule has none".into()));
-        }
-        let mut fetched = instructions.map(|instructions| Fetched::new(self.resources, instructions));
+        let mut fetched = match (list.resources().instructed, list.instructions()) {
+            (None, _) => None,
+            (Some(_), None) => {
+                return Err(malformed("the machine is given instructions, and the schedule has none".into()));
+            }
+            (Some(of), Some(instructions)) => Some(Fetched::new(self.resources, of, instructions)),
+        };
         let (mut found, mut now, mut end) = (Ok(()), 0, 0);
         list.visit(&mut |event| {
             found = self.event(event, now);
@@ -70,17 +73,18 @@ impl<O: Observer> Judge<'_, O> {
 /// Checks that every instruction is fetched before it starts.
 struct Fetched<'a> {
     resources: &'a Resources,
+    of: Instructed,
     instructions: &'a Instructions,
     /// For each channel, start and end of its transfers, in order.
     transfers: Vec<Vec<(u64, u64)>>,
-    /// Cycles in which units start, in order.
-    starts: Vec<i64>,
+    /// Cycles in which units start, in order, each with the number of units that compute.
+    starts: Vec<(i64, u64)>,
 }
 
 impl<'a> Fetched<'a> {
-    fn new(resources: &'a Resources, instructions: &'a Instructions) -> Self {
+    fn new(resources: &'a Resources, of: Instructed, instructions: &'a Instructions) -> Self {
         let transfers = vec![Vec::new(); resources.channels.len()];
-        Self { resources, instructions, transfers, starts: Vec::new() }
+        Self { resources, of, instructions, transfers, starts: Vec::new() }
     }
 
     fn event(&mut self, event: &Event) {
@@ -89,8 +93,17 @@ impl<'a> Fetched<'a> {
             Some(channel) => {
                 self.transfers[channel].push((start as u64, (start + i64::from(event.occupancy)) as u64));
             }
-            None if self.starts.last() != Some(&start) => self.starts.push(start),
-            None => {}
+            None => {
+                if self.starts.last().is_none_or(|&(last, _)| last != start) {
+                    self.starts.push((start, 0));
+                }
+                let function = self.resources.kinds[usize::from(event.op.kind.0)].function;
+                if let (Some((_, computing)), false) =
+                    (self.starts.last_mut(), matches!(function, Function::Move { .. }))
+                {
+                    *computing += 1;
+                }
+            }
         }
     }
 
@@ -108,7 +121,7 @@ impl<'a> Fetched<'a> {
         for same in self.instructions.starts.chunk_by(|a, b| a.0 == b.0) {
             let cycle = same[0].0;
             bytes += same.iter().map(|&(_, bytes)| bytes).sum::<u64>();
-            let until = cycle.saturating_sub(self.instructions.latency);
+            let until = cycle.saturating_sub(self.of.latency);
             let mut brought = 0.0;
             let channels = self.resources.channels.iter().zip(&self.transfers);
             for ((channel, moves), (over, busy)) in channels.zip(&mut past) {
@@ -133,16 +146,33 @@ impl<'a> Fetched<'a> {
         Ok(())
     }
 
-    /// Checks that there is an instruction for every cycle in which a unit starts.
+    /// Checks that the instructions of each cycle have bytes for every unit that starts then, and that all of them count
+    /// as traffic.
     fn instructed(&self) -> Result<(), Violation> {
-        let given = self.instructions.starts.iter().filter(|&&(_, bytes)| bytes > 0);
-        let mut given = given.map(|&(cycle, _)| cycle as i64).peekable();
-        for &cycle in &self.starts {
-            while given.next_if(|&given| given < cycle).is_some() {}
-            if given.peek() != Some(&cycle) {
-                let message = format!("a unit starts in cycle {cycle}, and no instruction says so");
-                return Err(not_fetched(cycle, message));
+        let mut given = self.instructions.starts.iter().peekable();
+        let mut all: u64 = 0;
+        for &(cycle, computing) in &self.starts {
+            let mut bytes = 0;
+            while let Some(&(at, more)) = given.next_if(|&&(at, _)| at as i64 <= cycle) {
+                all += more;
+                bytes += if at as i64 == cycle { more } else { 0 };
             }
+            // One instruction may move a value to several places.
+            let needed = (computing * self.of.least).max(1);
+            if bytes < needed {
+                return Err(not_fetched(
+                    cycle,
+                    format!(
+                        "{computing} units compute from cycle {cycle} on, {needed} bytes of instructions at least, and \
+                         {bytes} are fetched for it"
+                    ),
+                ));
+            }
+        }
+        all += given.map(|&(_, bytes)| bytes).sum::<u64>();
+        if self.instructions.bytes < all {
+            let counted = self.instructions.bytes;
+            return Err(not_fetched(0, format!("{all} bytes of instructions are fetched, and {counted} are counted")));
         }
         Ok(())
     }

@@ -31,8 +31,23 @@ impl ScheduleBuilder {
 
     /// Adds a memory.
     pub fn memory(&mut self, name: impl Into<String>, kind: MemoryKind) -> MemoryId {
-        self.resources.memories.push(Memory { name: name.into(), kind });
+        self.resources.memories.push(Memory { name: name.into(), kind, ends: None });
         MemoryId(self.resources.memories.len() as u16 - 1)
+    }
+
+    /// Declares that a memory connects two units: only `from` writes it, and only `to` reads it.
+    pub fn connects(&mut self, memory: MemoryId, from: Resource, to: Resource) -> MemoryId {
+        self.resources.memories[usize::from(memory.0)].ends = Some([from, to]);
+        memory
+    }
+
+    /// The unit with that name.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn named(&self, name: &str) -> Resource {
+        let found = self.resources.units.iter().position(|unit| unit.name == name);
+        Resource(found.unwrap_or_else(|| panic!("no unit {name}")) as u32)
     }
 
     /// Adds an operation kind.
@@ -65,6 +80,7 @@ impl ScheduleBuilder {
             mode: None,
             addends: false,
             off_chip: false,
+            shuffles: [false; 2],
             function: Function::MOVE,
         });
         KindId(self.resources.kinds.len() as u16 - 1)
@@ -94,9 +110,15 @@ impl ScheduleBuilder {
         kind
     }
 
+    /// Declares whether a kind's unit reads, and writes, in an order of its own ([`OpKind::shuffles`]).
+    pub fn shuffles(&mut self, kind: KindId, reads_and_writes: [bool; 2]) -> KindId {
+        self.resources.kinds[usize::from(kind.0)].shuffles = reads_and_writes;
+        kind
+    }
+
     /// Declares that units take instructions from memory.
-    pub fn instructed(&mut self) {
-        self.resources.instructed = true;
+    pub fn instructed(&mut self, instructed: Instructed) {
+        self.resources.instructed = Some(instructed);
     }
 
     /// Adds a value class with `bits` bits an element. With `input`, its values are off-chip from the start.
