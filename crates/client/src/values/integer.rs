@@ -1,17 +1,16 @@
 //! Integers of any width, which JSON's readers do not keep: their decimal texts, and their bits in two's complement.
 
+use num_bigint::{BigInt, Sign};
+use num_integer::Integer as _;
+use num_traits::{Pow, Signed, ToPrimitive};
 use std::fmt;
 
 /// Most digits of a decimal text. An integer of 4,096 bits has 1,234, and as many may follow its point.
 const MOST_DIGITS: usize = 8192;
 
-/// Sign and magnitude.
+/// An integer of any width.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Integer {
-    negative: bool,
-    /// Least significant first, without zeros at the end.
-    words: Vec<u32>,
-}
+pub struct Integer(BigInt);
 
 /// How a number between two integers is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -27,91 +26,33 @@ pub enum Rounding {
 
 impl From<i64> for Integer {
     fn from(value: i64) -> Self {
-        Self::of(value < 0, value.unsigned_abs())
+        Self(value.into())
     }
 }
 
 impl From<u64> for Integer {
     fn from(value: u64) -> Self {
-        Self::of(false, value)
+        Self(value.into())
     }
 }
 
 impl Integer {
-    fn of(negative: bool, magnitude: u64) -> Self {
-        Self { negative, words: vec![magnitude as u32, (magnitude >> 32) as u32] }.trimmed()
-    }
-
-    fn trimmed(mut self) -> Self {
-        while self.words.last() == Some(&0) {
-            self.words.pop();
-        }
-        self.negative &= !self.words.is_empty();
-        self
-    }
-
-    /// Magnitude times `factor` plus `addend`.
-    fn scale(&mut self, factor: u32, addend: u32) {
-        let mut carry = u64::from(addend);
-        for word in &mut self.words {
-            carry += u64::from(*word) * u64::from(factor);
-            *word = carry as u32;
-            carry >>= 32;
-        }
-        if carry > 0 {
-            self.words.push(carry as u32);
-        }
-    }
-
-    /// Divides the magnitude, rounded down; returns the remainder.
-    fn divide(&mut self, by: u32) -> u32 {
-        let mut rest = 0;
-        for word in self.words.iter_mut().rev() {
-            rest = rest << 32 | u64::from(*word);
-            *word = (rest / u64::from(by)) as u32;
-            rest %= u64::from(by);
-        }
-        while self.words.last() == Some(&0) {
-            self.words.pop();
-        }
-        rest as u32
-    }
-
     /// Reads a decimal integer; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
-        let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
-        if digits.is_empty() || digits.len() > MOST_DIGITS {
-            return None;
-        }
-        let mut made = Self { negative: false, words: Vec::new() };
-        for digit in digits.bytes() {
-            made.scale(10, u32::from(digit.is_ascii_digit().then(|| digit - b'0')?));
-        }
-        made.negative = negative;
-        Some(made.trimmed())
-    }
-
-    /// Magnitude times 2^bits.
-    fn shifted(mut self, bits: usize) -> Self {
-        self.scale(1 << (bits % 32), 0);
-        self.words.splice(0..0, std::iter::repeat_n(0, bits / 32));
-        self
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let decimal = digits.bytes().all(|digit| digit.is_ascii_digit()) && digits.len() <= MOST_DIGITS;
+        // `parse` refuses an empty text.
+        if decimal { text.parse().ok().map(Self) } else { None }
     }
 
     /// A decimal number such as -1.25 in steps of 2^-point; `None` for any other text.
     pub fn parse_steps(text: &str, point: u32, rounding: Rounding) -> Option<Self> {
         let (whole, after) = text.split_once('.').unwrap_or((text, ""));
-        let digits = format!("{whole}{after}");
-        if whole.trim_start_matches('-').is_empty() {
+        if whole.is_empty() || whole == "-" {
             return None;
         }
-        let mut halves = Self::parse(&digits)?.shifted(point as usize + 1);
-        halves.negative = text.starts_with('-');
-        let mut rest = false;
-        for _ in 0..after.len() {
-            rest |= halves.divide(10) != 0;
-        }
-        Some(halves.rounded(rest, rounding))
+        let Self(digits) = Self::parse(&format!("{whole}{after}"))?;
+        Some(Self::quotient(&(digits << point), &BigInt::from(10).pow(after.len()), rounding))
     }
 
     /// A finite number in steps of 2^-point.
@@ -120,121 +61,69 @@ impl Integer {
         let (exponent, fraction) = ((bits >> 52) as i32, bits & ((1 << 52) - 1));
         // The number is magnitude * 2^power.
         let (magnitude, power) = if exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent - 1075) };
-        let power = power + point as i32 + 1;
-        let own = Self::of(false, magnitude);
-        let (mut halves, rest) = match u32::try_from(power) {
-            Ok(power) => (own.shifted(power as usize), false),
-            Err(_) if power <= -64 => (Self::of(false, 0), magnitude != 0),
-            Err(_) => (Self::of(false, magnitude >> -power), magnitude & ((1 << -power) - 1) != 0),
-        };
-        halves.negative = value < 0.0;
-        halves.rounded(rest, rounding)
+        let sign = if value < 0.0 { Sign::Minus } else { Sign::Plus };
+        let steps = BigInt::from_biguint(sign, magnitude.into()) << point;
+        if power >= 0 { Self(steps << power) } else { Self::quotient(&steps, &(BigInt::from(1) << -power), rounding) }
     }
 
-    /// Half of a number whose magnitude is this integer's and, with `rest`, a fraction more; rounded.
-    fn rounded(mut self, rest: bool, rounding: Rounding) -> Self {
-        let half = self.divide(2) == 1;
-        let up = match rounding {
-            Rounding::Floor => self.negative && (half || rest),
-            Rounding::Nearest => half && (rest || self.words.first().is_some_and(|word| word & 1 == 1)),
-            Rounding::Zero => false,
-        };
-        if up {
-            self.scale(1, 1);
-        }
-        self.trimmed()
+    /// A quotient by a positive number, rounded.
+    fn quotient(numerator: &BigInt, denominator: &BigInt, rounding: Rounding) -> Self {
+        Self(match rounding {
+            Rounding::Zero => numerator / denominator,
+            Rounding::Floor => numerator.div_floor(denominator),
+            Rounding::Nearest => {
+                let (floor, rest) = numerator.div_mod_floor(denominator);
+                let twice: BigInt = rest * 2;
+                let up = twice > *denominator || (twice == *denominator && floor.is_odd());
+                floor + u8::from(up)
+            }
+        })
     }
 
     /// This integer, if it has at most 64 bits.
     pub fn to_i64(&self) -> Option<i64> {
-        if self.words.len() > 2 {
-            return None;
-        }
-        let magnitude = self.words.iter().rev().fold(0_i128, |all, &word| all << 32 | i128::from(word));
-        i64::try_from(if self.negative { -magnitude } else { magnitude }).ok()
+        self.0.to_i64()
     }
 
     /// The residue modulo `modulus`, from 0.
     pub fn modulo(&self, modulus: u64) -> u64 {
-        let reduced = |all: u128, &word: &u32| (all << 32 | u128::from(word)) % u128::from(modulus);
-        let found = self.words.iter().rev().fold(0, reduced) as u64;
-        if self.negative && found > 0 { modulus - found } else { found }
-    }
-
-    /// Bits of the magnitude.
-    fn magnitude_bits(&self) -> usize {
-        self.words.last().map_or(0, |last| 32 * self.words.len() - last.leading_zeros() as usize)
+        self.0.mod_floor(&modulus.into()).to_u64().expect("below the modulus")
     }
 
     /// Whether an integer of `bits` bits, with or without a sign, has this value.
     pub fn fits(&self, bits: usize, signed: bool) -> bool {
-        match (self.negative, signed) {
-            (true, false) => false,
-            (false, false) => self.magnitude_bits() <= bits,
-            (false, true) => self.magnitude_bits() < bits,
-            // -2^(bits - 1) is the only one with as many bits.
-            (true, true) => {
-                let (last, rest) = self.words.split_last().unwrap_or((&0, &[]));
-                let power = last.is_power_of_two() && rest.iter().all(|&word| word == 0);
-                self.magnitude_bits() < bits || (self.magnitude_bits() == bits && power)
-            }
-        }
+        // Of a negative integer in two's complement, all bits above its own are 1.
+        let magnitude = if self.0.is_negative() { !&self.0 } else { self.0.clone() };
+        (signed || !self.0.is_negative()) && magnitude.bits() + u64::from(signed) <= bits as u64
     }
 
     /// The least significant `count` bits in two's complement.
     pub fn bits(&self, count: usize) -> Vec<u8> {
-        let mut borrow = self.negative;
-        let bit = |at: usize| {
-            let own = self.words.get(at / 32).map_or(0, |word| (word >> (at % 32) & 1) as u8);
-            if !self.negative {
-                return own;
-            }
-            // Minus a number: all bits inverted, plus 1.
-            let found = own ^ u8::from(!borrow);
-            borrow &= own == 0;
-            found
-        };
-        (0..count).map(bit).collect()
+        (0..count as u64).map(|at| self.0.bit(at).into()).collect()
     }
 
     /// The integer with these bits in two's complement, or without a sign.
     pub fn of_bits(bits: &[u8], signed: bool) -> Self {
+        let value = BigInt::from_radix_le(Sign::Plus, bits, 2).expect("bits");
         let negative = signed && bits.last() == Some(&1);
-        let mut words = vec![0_u32; bits.len().div_ceil(32)];
-        for (at, &bit) in bits.iter().enumerate() {
-            words[at / 32] |= u32::from(bit ^ u8::from(negative)) << (at % 32);
-        }
-        let mut made = Self { negative: false, words };
-        if negative {
-            made.scale(1, 1);
-        }
-        made.negative = negative;
-        made.trimmed()
+        Self(if negative { value - (BigInt::from(1) << bits.len()) } else { value })
     }
 
     /// This many steps of 2^-point as an exact decimal number.
     pub fn decimal(&self, point: u32) -> String {
-        let mut scaled = Self { negative: false, ..self.clone() };
         // 2^-point is 5^point * 10^-point.
-        (0..point).for_each(|_| scaled.scale(5, 0));
-        let digits = format!("{:0>1$}", scaled.trimmed().to_string(), point as usize + 1);
+        let scaled = self.0.abs() * BigInt::from(5).pow(point);
+        let digits = format!("{scaled:0>0$}", point as usize + 1);
         let (whole, after) = digits.split_at(digits.len() - point as usize);
         let after = after.trim_end_matches('0');
-        let (sign, dot) = (if self.negative { "-" } else { "" }, if after.is_empty() { "" } else { "." });
+        let (sign, dot) = (if self.0.is_negative() { "-" } else { "" }, if after.is_empty() { "" } else { "." });
         format!("{sign}{whole}{dot}{after}")
     }
 }
 
 impl fmt::Display for Integer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.clone();
-        let mut digits = Vec::new();
-        while !rest.words.is_empty() {
-            digits.push(b'0' + rest.divide(10) as u8);
-        }
-        digits.reverse();
-        let digits = String::from_utf8(digits).unwrap_or_default();
-        f.pad_integral(!self.negative, "", if digits.is_empty() { "0" } else { &digits })
+        self.0.fmt(f)
     }
 }
 
