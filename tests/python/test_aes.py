@@ -152,6 +152,8 @@ def test_keys_and_ciphertexts_of_other_forms_are_refused() -> None:
         (pf.UInt(8).vector(16), [1.5] * 16, None),
         (pf.UInt(8).vector(16), "0" * 16, None),
         (pf.UInt(8).vector(16), 16, None),
+        (pf.UInt(8).vector(16), set(range(16)), None),
+        (pf.UInt(8).vector(16), dict.fromkeys(range(16)), None),
     ]:
         with pytest.raises(pf.errors.ProgramError):
             pf.program(tables="wide", key=kind)(

@@ -187,6 +187,17 @@ def test_a_bad_context_is_refused(case: tuple[dict[str, Any], str]) -> None:
         read("EvalAdd c1; c1 -> c2", **case[0])
 
 
+@pytest.mark.parametrize("field", ["elp", "enp", "rs", "dnum", "dp"])
+def test_a_context_without_a_field_is_refused(field: str) -> None:
+    with rejects(pf.errors.ParameterError, "openfhe"):
+        pf.from_trace(lines("EvalAdd c1; c1 -> c2"), small().replace(f'"{field}":', '"other":'))
+
+
+def test_a_deviation_beyond_floats_is_refused() -> None:
+    with rejects(pf.errors.ParameterError, "openfhe"):
+        read("EvalAdd c1; c1 -> c2", dp=10**400)
+
+
 @pytest.mark.parametrize("text", ["{}\n", "[]\n", "\n", '{"value0": 3}\n', "[" * 100_000 + "\n", "nan\n"])
 def test_what_is_no_context_is_refused(text: str) -> None:
     with rejects(pf.errors.ParameterError, "openfhe"):

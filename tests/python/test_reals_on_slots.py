@@ -251,6 +251,8 @@ def test_refusals_give_values_and_a_remedy() -> None:
         made(lambda x: x.quantize(pf.Int(0, 9), 0.001))
     with rejects(pf.errors.ProgramError, "33", "16"):
         made(lambda x: x.quantize(pf.Int(0, 9), 1 / 16)).in_batches(2, longest_table=16)
+    with rejects(pf.errors.ProgramError, "4.94066e-324"):
+        made(lambda x: x.quantize(pf.Int(0, 9), 5e-324))
     for step in (0, -1.0, float("nan"), "a"):
         with rejects(pf.errors.ProgramError, str(step)):
             made(lambda x, step=step: x.quantize(pf.Int(0, 9), step))
@@ -258,6 +260,12 @@ def test_refusals_give_values_and_a_remedy() -> None:
         made(lambda x: x > 2)
     with rejects(pf.errors.ProgramError, "pf.Real"):
         made(lambda x, k: x * 2 + k, x=pf.Real, k=pf.UInt(4))
+    for mixture in (lambda x, k: k + x, lambda x, k: k * x, lambda x, k: k < x):
+        with rejects(pf.errors.ProgramError, "pf.Real"):
+            made(mixture, x=pf.Real, k=pf.UInt(4))
+    for option in ({"tables": "wide"}, {"lanes": 4}):
+        with rejects(pf.errors.ProgramError, "slots"):
+            pf.program(x=pf.Real, k=pf.UInt(4), **option)(lambda x, k: (x, k))
     with rejects(pf.errors.ProgramError, "x.quantize"):
         made(lambda x, k: (k, x == 0.5), x=pf.Real, k=pf.UInt(4))
     with rejects(pf.errors.ProgramError, "1e-09"):
@@ -272,6 +280,9 @@ def test_refusals_give_values_and_a_remedy() -> None:
         small.in_batches(2).clear(x=[[0, 0], [0, 1.5]], k=[0, 0])
     with rejects(pf.errors.InputError, "2"):
         small.in_batches(2).clear(x=[0, 0.5], k=[0, 0])
+    for wrong in ("0.5", None, 1j):
+        with rejects(pf.errors.InputError, str(wrong)):
+            small.in_batches(2).clear(x=[[0, 0], [0, wrong]], k=[0, 0])
     with pytest.raises(pickle.PicklingError):
         pickle.dumps(small)
 

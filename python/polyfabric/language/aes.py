@@ -10,9 +10,10 @@ Decryption is the equivalent inverse cipher (section 5.3.5): its round keys pass
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cache, reduce
-from operator import index, xor
+from numbers import Integral
+from operator import xor
 
 from .functions import concat, lookup
 from .place import refuse
@@ -55,12 +56,17 @@ def aes_decrypt(key: TfheValue, blocks: Sequence[int], *, counter: Sequence[int]
 
 
 def _octets(what: str, given: Sequence[int]) -> bytes:
+    """Bytes, or the numbers of an ordered collection."""
     try:
-        if isinstance(given, str):
+        if isinstance(given, str | Set | Mapping):
             raise TypeError
-        return bytes(given if isinstance(given, bytes | bytearray) else [index(number) for number in given])
-    except (TypeError, ValueError):
+        numbers = list(given)
+    except TypeError:
         raise refuse(f"aes_decrypt: {what} is {type(given).__name__}; give bytes, or numbers from 0 to 255") from None
+    for at, number in enumerate(numbers):
+        if not isinstance(number, Integral) or not 0 <= number <= 255:
+            raise refuse(f"aes_decrypt: byte {at} of {what} is {number!r:.40}; give bytes, or numbers from 0 to 255")
+    return bytes(numbers)
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from .._native import Program
 from ..errors import InputError, shown
 from .reals import RealSteps
 from .shapes import Shapes, expect_count, expect_inputs, expect_numbers
+from .slots import array
 from .types import SlotType, Type
 
 
@@ -57,11 +58,12 @@ class MixedShapes(Shapes):
 def real_numbers(program: str, name: str, kind: SlotType, given: Any) -> NDArray[np.float64]:  # noqa: ANN401 - whatever the user gave
     """Real numbers within the bound of their type."""
     try:
-        numbers = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{program}: input {name!r} is {shown(given):.80}, but {kind} is needed; give real numbers"
-        ) from None
+        numbers = array(given, None)
+    except ValueError as reason:
+        raise InputError(f"{program}: input {name!r}: {reason}") from None
+    if numbers.dtype.kind not in "biuf":
+        raise InputError(f"{program}: input {name!r} is {shown(given):.80}, but {kind} is needed; give real numbers")
+    numbers = numbers.astype(float)
     beyond = ~(np.abs(numbers) <= kind.bound)
     if beyond.any():
         value = float(numbers[beyond].reshape(-1)[0])

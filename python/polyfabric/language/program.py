@@ -166,6 +166,10 @@ def trace(
             )
         if slots is not None:
             raise refuse(f"{own}: slots={slots} is for CKKS and BGV; TFHE encrypts every element by itself")
+        if mixed and (lanes, tables) != (None, None):
+            raise refuse(
+                f"{own}: lanes= and tables= (--tables) are for TFHE, but real numbers next to integers execute on slots; leave them out"
+            )
         if tables is not None and tables not in TABLES:
             raise refuse(f"{own}: tables={tables!r} (--tables); give {WIDE!r}, or leave it out")
         return _trace_elements(function, own, inputs, lanes, kinds[0], tables)  # type: ignore[arg-type]

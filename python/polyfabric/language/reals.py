@@ -356,8 +356,9 @@ class RealValue(Value):
         lo, hi = kind.bounds
 
         def levels(span: tuple[float, float]) -> tuple[float, list[int]]:
+            count = span[1] / size - span[0] / size
             # A quarter of a step beyond the range keeps it away from the border at which the table starts again.
-            first, last = floor(span[0] / size + 0.25), ceil(span[1] / size - 0.25)
+            first, last = (floor(span[0] / size + 0.25), ceil(span[1] / size - 0.25)) if count < inf else (0, inf)
             if last - first >= self._longest:
                 raise refuse(
                     f"quantize: numbers from {span[0]:g} to {span[1]:g} have {last - first + 1} multiples of {size:g}, but tables have "

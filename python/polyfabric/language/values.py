@@ -19,6 +19,7 @@ from .lowering import Encrypted, Operand
 from .numpy_calls import Value
 from .place import place, refuse, users_frame, whole
 from .public_operands import Clear, matrix, public
+from .reals import RealValue
 from .reals import from_integer as from_integer_to_real
 from .reference import means
 from .tracer import Tracer
@@ -121,6 +122,8 @@ class TfheValue(Value):
 
     def operand(self, other: object) -> Operand:
         """Another operand of an operation."""
+        if isinstance(other, RealValue):
+            raise refuse(f"{self.type} cannot be combined with real numbers; cast it first, as k.cast(pf.Real)")
         if isinstance(other, TfheValue):
             if other._tracer is not self._tracer:
                 raise refuse("the operands belong to two different programs; use values of one program")

@@ -92,7 +92,7 @@ def read(source: str | Path) -> Context:
     )
     try:
         return _context(json.loads(text), file)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as problem:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as problem:
         what = (
             str(problem)
             if isinstance(problem, _UnfitError)
@@ -121,7 +121,7 @@ def _context(data: Any, file: str) -> Context:  # noqa: ANN401 - whatever a file
         return next(layer[field] for layer in layers if field in layer)
 
     try:
-        ring, encoding = (of(field)["ptr_wrapper"]["data"] for field in ("elp", "enp"))
+        ring, encoding = [of(field)["ptr_wrapper"]["data"] for field in ("elp", "enp")]
         degree = _whole(ring["value0"]["rd"], "ring dimension", 1 << 10, 1 << 17)
         towers = ring["p"]
         if degree & (degree - 1) or not 1 <= len(towers) <= MOST_PRIMES:
