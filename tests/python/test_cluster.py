@@ -18,6 +18,7 @@ import pytest
 from polyfabric.host.clusters import connected
 from polyfabric.run import cluster as clusters
 from polyfabric.run.specification import served
+from rejects import rejects
 from serving import PROGRAMS, serving, tokens_in
 
 distributed = pytest.importorskip("distributed")
@@ -116,6 +117,15 @@ def test_here_a_batch_gives_the_same() -> None:
             following.map(wrong)
     with pytest.raises(pf.errors.InputError):
         following.map([{"x": 4}])
+
+
+def test_a_client_without_a_connection_is_refused() -> None:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
+        with distributed.Client(cluster) as client:
+            pass
+        with rejects(pf.errors.InputError, "closed"):
+            pf.program(x=pf.UInt(2))(lambda x: x + 1).map([{"x": 1}], client=client)
 
 
 def test_workers_give_the_ciphertexts_of_this_computer(dask: Any) -> None:

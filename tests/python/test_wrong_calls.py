@@ -23,6 +23,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     "an option that is passed on": (lambda p: p.plan(max_failures=-40), ["larger.plan", "max_failures", "max_failure"]),
     "no operand": (lambda p: p.simulate(), ["larger.simulate", "on"]),
     "values for ciphertexts": (lambda p: p.execute(x=3, y=1), ["larger.execute", "larger.run", "x="]),
+    "values for a batch": (lambda p: p.map(x=[3], y=[1]), ["larger.map([{", "'x'", "'y'"]),
     "an operand too many": (lambda p: p.draw(1), ["larger.draw"]),
     "options by position": (lambda p: p.simulate("fpt", "derived"), ["larger.simulate", "widths"]),
     "another type": (lambda _: pf.Program.parse(3), ["pf.Program.parse", "text", "3", "str"]),

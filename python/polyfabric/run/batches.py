@@ -40,6 +40,11 @@ def mapped(
         raise InputError(
             f"{program.name}: client={shown(client):.80}; give the client of a Dask cluster, distributed.Client('tcp://SCHEDULER:8786')"
         )
+    if client is not None and (client.status != "running" or client.asynchronous):
+        raise InputError(
+            f"{program.name}: the client of the Dask cluster is {'asynchronous' if client.asynchronous else client.status}; give one that is connected, "
+            "distributed.Client('tcp://SCHEDULER:8786')"
+        )
     planned = served(program, parameters)
     own = Client(Specification._of(planned), security=0)
     key = own.make_evaluation_key(progress)

@@ -88,8 +88,11 @@ def _unbound(
         call = written_call(receiver.name, name.rpartition(".")[2], dict.fromkeys(receiver.inputs))
         return f"{name}: {reason}; inputs are given by name, as {call}"
     if isinstance(receiver, TracedProgram) and options.keys() & receiver.inputs.keys():
-        call = written_call(receiver.name, "run", dict.fromkeys(receiver.inputs))
-        return f"{name} takes keys and ciphertexts, not values of {', '.join(receiver.inputs)}; write {call}"
+        values = dict.fromkeys(receiver.inputs)
+        call = written_call(receiver.name, "run", values)
+        if any(one.name == "inputs" for one in taken):
+            call = f"{name}([{{{', '.join(f'{value!r}: ..' for value in values)}}}, ..])"
+        return f"{name} does not take values of {', '.join(values)} by name; write {call}"
     unnamed = [one.name for one in taken if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     needed = [one for one in taken if one.default is Parameter.empty and one.name not in unnamed]
     keywords = [f"{one.name}=.." for one in needed if one.kind is one.KEYWORD_ONLY]
