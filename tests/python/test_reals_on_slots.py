@@ -253,6 +253,17 @@ def test_refusals_give_values_and_a_remedy() -> None:
         made(lambda x: x.quantize(pf.Int(0, 9), 1 / 16)).in_batches(2, longest_table=16)
     with rejects(pf.errors.ProgramError, "4.94066e-324"):
         made(lambda x: x.quantize(pf.Int(0, 9), 5e-324))
+    for function in (
+        lambda x, k: abs(x) > k,
+        lambda x, k: (x // 2) + k.cast(pf.Real),
+        lambda x, k: pf.max(x, 0.5) > k.cast(pf.Real),
+        lambda x, k: pf.chebyshev(x, np.tanh, 7, (-1, 1)) > k.cast(pf.Real),
+        lambda x, k: x * 0.5,
+    ):
+        with rejects(pf.errors.ProgramError, "test_reals_on_slots.py"):
+            made(function, x=pf.Real, k=pf.Int(0, 3))
+    with rejects(pf.errors.InputError, "program.in_batches(n)"):
+        made(lambda x: x > 0).simulate("f1")
     for step in (0, -1.0, float("nan"), "a"):
         with rejects(pf.errors.ProgramError, str(step)):
             made(lambda x, step=step: x.quantize(pf.Int(0, 9), step))

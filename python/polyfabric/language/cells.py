@@ -104,6 +104,10 @@ class Cells:
         """This value and public numbers, at one length."""
         if other.scalar:
             return self, other.numbers * self.length
+        if not self.scalar and self.length != len(other.numbers):
+            raise refuse(
+                f"a vector of {self.length} with {len(other.numbers)} public numbers; give {self.length}, or a single one"
+            )
         return self.stretched(len(other.numbers)), other.numbers
 
     # -- arithmetic -------------------------------------------------------------------------------------------------

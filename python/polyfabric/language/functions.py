@@ -17,7 +17,7 @@ from .cells import Cells
 from .digits import Digits
 from .fixed import FixedValue
 from .fixed_type import FixedType
-from .instead import CONVOLVED
+from .instead import CONVOLVED, unsuited
 from .place import refuse, whole
 from .public_operands import Clear, Public, integers, tabulated
 from .reals import RealValue
@@ -69,10 +69,7 @@ def lookup(
             "lookup: not available with CKKS and BGV, nor are maxima; use pf.chebyshev, pf.sign and pf.relu, or the integers of TFHE"
         )
     if not isinstance(value, TfheValue) or isinstance(value, Text):
-        given = value.type if isinstance(value, Text) else type(value).__name__
-        raise refuse(
-            f"lookup: the operand is {given}, but an encrypted integer is needed; with a public one take the entry, table[i]"
-        )
+        raise unsuited("lookup", value, "give an encrypted integer, or take the entry of a public one, table[i]")
     if boolean and result is not None:
         raise refuse(f"lookup: boolean=True and result={result!r} exclude each other; give one of them")
     if choice is None and (isinstance(value, FixedValue) or isinstance(result, FixedType)):
@@ -180,7 +177,7 @@ def sign(
     if isinstance(value, RealValue):
         return value.sign(None if gap == slot_functions.SIGN_GAP else gap, boolean=boolean)
     if not isinstance(value, TfheValue):
-        raise refuse(f"sign: the operand is {type(value).__name__}, but an encrypted value is needed")
+        raise unsuited("sign", value, "give an encrypted value")
     slot_functions.expect_no_options("sign", gap, degrees)
     return _sign(value, boolean)
 
@@ -202,7 +199,7 @@ def relu(
         return slot_functions.relu(value, gap, degrees)
     slot_functions.expect_no_options("relu", gap, degrees)
     if not isinstance(value, TfheValue):
-        raise refuse(f"relu: the operand is {type(value).__name__}, but an encrypted value is needed")
+        raise unsuited("relu", value, "give an encrypted value")
     if isinstance(value.form, Cells) and ranges.size(value.type.bounds) <= MOST_LOOKED_UP:
         return lookup(value, lambda x: max(x, 0))
     return maximum(value, 0)
@@ -258,6 +255,9 @@ def _extreme(op: str, values: Sequence[Any], instead: str) -> TfheValue:
     if any(isinstance(value, SlotValue) for value in values):
         _expect_values(op, [value for value in values if isinstance(value, SlotValue)], instead)
     encrypted = [value for value in values if isinstance(value, TfheValue)]
+    real = next((value for value in values if isinstance(value, RealValue)), None)
+    if real is not None:
+        raise unsuited(op, real, "give an encrypted integer")
     if not encrypted:
         raise refuse("max and min: there is no encrypted operand; give values, pf.max(x, y, 3), or a vector, pf.max(x)")
 

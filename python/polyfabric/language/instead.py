@@ -67,6 +67,13 @@ class Absences:
         )
 
 
+def unsuited(what: str, value: object, remedy: str) -> ProgramError:
+    """The error for an operand that `what` does not take; `remedy` is for a public one."""
+    if isinstance(value, Absences):
+        return refuse(f"{what} does not take {value.type}; {value._instead(what, 1)}")
+    return refuse(f"{what}: the operand is {type(value).__name__}; {remedy}")
+
+
 class Reason(str):
     """Why no code replaces a name, and the remedy."""
 

@@ -326,6 +326,11 @@ def traced_in(
             if form.scalar:
                 scalars.add(f"->{output}")
         tracer.reference.output(output, value)
+    if tracer.reals and not tracer.reals.integer_outputs and set(tracer.reals.outputs) == set(outputs):
+        raise _refused(
+            function,
+            "returns real numbers that depend on no integer; leave unused integer parameters and comparisons out, for a program on reals alone",
+        )
     tracer.by_table = tracer.builder.integer_operations_by_table()
     program = kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
     program.function = function

@@ -75,6 +75,11 @@ class RealSteps:
         self.hidden.add(name)
         return name
 
+    @property
+    def integer_outputs(self) -> bool:
+        """Whether integers become real numbers."""
+        return any(name.startswith("integer-") for name in self.hidden)
+
     def output(self, name: str, value: RealValue) -> None:
         """An output of the program."""
         self.outputs[name] = value.type
@@ -123,10 +128,10 @@ class RealValue(Value):
     def __repr__(self) -> str:
         return f"<encrypted {self.type}>"
 
-    def _instead(self, name: str, _operands: int) -> str:
+    def _instead(self, _name: str, _operands: int) -> str:
         return (
-            f"next to integers, real numbers have +, -, *, @, .sum(), .quantize(..), comparisons and .argmax(); "
-            f"for {name} round them first, as pf.lookup(x.quantize(pf.Int(-8, 7), step), table)"
+            "next to integers, real numbers have +, -, *, @, .sum(), .mean(), .quantize(..), .argmax() and comparisons; "
+            "all else takes integers, such as k = x.quantize(pf.Int(-8, 7), step)"
         )
 
     def __bool__(self) -> NoReturn:
@@ -140,6 +145,14 @@ class RealValue(Value):
         )
 
     __int__ = __index__ = __float__ = __complex__ = _as_number
+
+    def _only_rounded(self, *_others: object) -> NoReturn:
+        raise refuse(f"an encrypted {self.type} has no such operator; {self._instead('', 1)}")
+
+    __abs__ = __round__ = __trunc__ = __floor__ = __ceil__ = __invert__ = _only_rounded
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _only_rounded
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _only_rounded
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _only_rounded
 
     # -- building ---------------------------------------------------------------------------------------------------
 

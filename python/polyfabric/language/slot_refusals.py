@@ -49,8 +49,11 @@ class Refusals:
 
     def _expect_rounding(self) -> None:
         """Traces the program again if it may have integers too."""
-        if self._tracer.may_round and self._tracer.modulus is None:
+        if self._rounds_in_batches():
             raise Rounds
+
+    def _rounds_in_batches(self) -> bool:
+        return self._tracer.may_round and self._tracer.modulus is None
 
     def _ordered(self, other: object) -> NoReturn:
         self._expect_rounding()
@@ -71,9 +74,10 @@ class Refusals:
     __lt__ = __le__ = __gt__ = __ge__ = _ordered
 
     def _rounded(self, *_others: object) -> NoReturn:
+        batches = "x.quantize(pf.Int(lo, hi), step) for batches, or " if self._rounds_in_batches() else ""
         raise refuse(
             f"{self._tracer.scheme} cannot round or divide with a remainder, which are not polynomials; round the "
-            "decrypted output, or use the integers of TFHE, pf.UInt(bits) or pf.SInt(bits)"
+            f"decrypted output, or use {batches}the integers of TFHE, pf.UInt(bits) or pf.SInt(bits)"
         )
 
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _rounded

@@ -20,7 +20,7 @@ from .._native import SlotProgramBuilder
 from ..errors import shown
 from ..host.memory import most
 from . import slot_matrix, slot_parts
-from .instead import NUMBERS, REALS, Absences, approximated, written
+from .instead import NUMBERS, REALS, Absences, approximated, unsuited, written
 from .numpy_calls import Asked, Value
 from .place import place, placed, refuse, whole
 from .slot_reference import Reference, means, slotwise
@@ -734,5 +734,5 @@ def _power(length: int) -> int:
 def on_slots(what: str, value: SlotValue) -> SlotValue:
     """`value`, if it is in slots; otherwise an error about the operand of `what`."""
     if not isinstance(value, SlotValue):
-        raise refuse(f"{what}: the operand is {type(value).__name__}, but an encrypted vector of CKKS or BGV is needed")
+        raise unsuited(what, value, "give an encrypted vector of CKKS or BGV")
     return value

@@ -12,8 +12,10 @@ from typing import Any
 from . import lowering, ranges
 from .cells import Cells
 from .functions import concat
+from .instead import unsuited
 from .lowering import Encrypted
 from .place import refuse
+from .reals import RealValue
 from .reference import means
 from .slots import SlotValue
 from .texts import Text
@@ -31,6 +33,8 @@ def sort(values: TfheValue | Sequence[TfheValue], *, descending: bool = False) -
         raise refuse(
             "sort: CKKS and BGV cannot compare; declare the numbers as integers of TFHE, pf.UInt(bits) or pf.Int(lo, hi)"
         )
+    if isinstance(vector, RealValue):
+        raise unsuited("sort", vector, "give an encrypted vector")
     if not isinstance(vector, TfheValue) or isinstance(vector, Text) or vector.type.scalar:
         shown = vector.type if isinstance(vector, TfheValue) else type(vector).__name__
         raise refuse(f"sort: the operand is {shown}; give an encrypted vector, or a list of encrypted values")

@@ -72,7 +72,9 @@ def make_plan(program: TracedProgram, options: PlanOptions) -> Plan:
     """The plan of a program."""
     with memory.limited(options.memory):
         checked = options.checked(program)
-        if checked.machine is not None:
+        # Reals next to integers need a batch anywhere, as `make` says.
+        of_batches = isinstance(program, TfheProgram) and program.reals is not None
+        if checked.machine is not None and not of_batches:
             checked.machine.expect_executes(program.name, on_slots=program.kind != "elements")
         return PLANS[program.kind].make(program, checked)
 
