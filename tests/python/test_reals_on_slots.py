@@ -291,6 +291,8 @@ def test_refusals_give_values_and_a_remedy() -> None:
         small.in_batches(2).clear(x=[[0, 0], [0, 1.5]], k=[0, 0])
     with rejects(pf.errors.InputError, "2"):
         small.in_batches(2).clear(x=[0, 0.5], k=[0, 0])
+    with rejects(pf.errors.InputError, "1.00000001", "1.1"):
+        small.in_batches(2).clear(x=[[0, 0], [0, 1.00000001]], k=[0, 0])
     for wrong in ("0.5", None, 1j):
         with rejects(pf.errors.InputError, str(wrong)):
             small.in_batches(2).clear(x=[[0, 0], [0, wrong]], k=[0, 0])

@@ -12,6 +12,7 @@ from .._native import Program
 from ..errors import InputError, shown
 from .reals import RealSteps
 from .shapes import Shapes, expect_count, expect_inputs, expect_numbers
+from .slot_shapes import expect_bounded
 from .slots import array
 from .types import SlotType, Type
 
@@ -64,12 +65,7 @@ def real_numbers(program: str, name: str, kind: SlotType, given: Any) -> NDArray
     if numbers.dtype.kind not in "biuf":
         raise InputError(f"{program}: input {name!r} is {shown(given):.80}, but {kind} is needed; give real numbers")
     numbers = numbers.astype(float)
-    beyond = ~(np.abs(numbers) <= kind.bound)
-    if beyond.any():
-        value = float(numbers[beyond].reshape(-1)[0])
-        raise InputError(
-            f"{program}: input {name!r} holds {value:g}, beyond the bound {kind.bound:g} of its type; correct it, or declare it pf.Real.bounded({abs(value):.2g})"
-            if np.isfinite(value)
-            else f"{program}: input {name!r} holds {value}; give finite numbers"
-        )
+    if not np.isfinite(numbers).all():
+        raise InputError(f"{program}: input {name!r} holds {numbers[~np.isfinite(numbers)][0]}; give finite numbers")
+    expect_bounded(program, name, numbers, kind, "pf.Real.bounded({})")
     return numbers

@@ -24,6 +24,21 @@ SlotOutputs = dict[str, Any]
 """Numbers by output: one, or a list of them."""
 
 
+def expect_bounded(program: str, name: str, numbers: NDArray[Any], kind: SlotType, wider: str) -> None:
+    """Rejects numbers beyond the bound of their type; `wider` is such a type, with {} for its bound."""
+    largest = np.abs(numbers).max(initial=0)
+    if largest <= kind.bound:
+        return
+    bound = float(_ROUNDED_UP.create_decimal(float(largest)))
+    held = f"{largest:.12g}"
+    if float(held) <= kind.bound:
+        held = f"{largest:.17g}"
+    remedy = "scale it" + (f", or widen its type: {wider.format(bound)}" if bound < inf else "")
+    raise InputError(
+        f"{program}: input {name!r} holds {held}, beyond the bound {kind.bound:.12g} of its type; {remedy}"
+    )
+
+
 class SlotShapes:
     """The types of a program's inputs and outputs, and its slots."""
 
@@ -117,17 +132,8 @@ class SlotShapes:
         expect_count(self.name, name, len(values), kind, declared=self.declared)
         if not np.all(np.isfinite(values)):
             raise InputError(f"{self.name}: input {name!r} holds a value that is not finite; correct the data")
-        largest = np.abs(values).max(initial=0)
-        if kind.kind != "residue" and largest > kind.bound:
-            wider = float(_ROUNDED_UP.create_decimal(float(largest)))
-            held = f"{largest:.12g}"
-            if float(held) <= kind.bound:
-                held = f"{largest:.17g}"
-            widened = f", or widen its type: {self.wider.format(wider)}"
-            remedy = "scale it" + (widened if wider < inf else "")
-            raise InputError(
-                f"{self.name}: input {name!r} holds {held}, beyond the bound {kind.bound:.12g} of its type; {remedy}"
-            )
+        if kind.kind != "residue":
+            expect_bounded(self.name, name, values, kind, self.wider)
         return values
 
     def _slots_of(self, name: str, values: NDArray[Any]) -> dict[str, Native]:

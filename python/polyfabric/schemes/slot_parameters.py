@@ -26,10 +26,11 @@ class SlotParameters:
     @classmethod
     def load(cls, path: str | Path) -> SlotParameters:
         """Loads a TOML file, or a crypto context of OpenFHE, serialized as `.json`."""
-        if Path(path).suffix == ".json":
-            context = openfhe.read(Path(path))
+        file = path_of(path)
+        if Path(file).suffix == ".json":
+            context = openfhe.read(Path(file))
             return cls.of(context.scheme, **context.fields())
-        return cls(_native.SlotParameters.load(path_of(path)))
+        return cls(_native.SlotParameters.load(file))
 
     @classmethod
     def named(cls, name: str) -> SlotParameters | None:
