@@ -27,8 +27,8 @@ class SlotParameters:
     def load(cls, path: str | Path) -> SlotParameters:
         """Loads a TOML file, or a crypto context of OpenFHE, serialized as `.json`."""
         file = path_of(path)
-        if Path(file).suffix == ".json":
-            context = openfhe.read(Path(file))
+        if file.suffix == ".json":
+            context = openfhe.read(file)
             return cls.of(context.scheme, **context.fields())
         return cls(_native.SlotParameters.load(file))
 
