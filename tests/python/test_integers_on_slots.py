@@ -277,7 +277,7 @@ def test_a_batch_is_flattened_as_its_items_are() -> None:
         "f": [1 << 79, 3, (1 << 80) - 1],
         "g": np.array([[True, False], [False, False], [True, True]]),
     }
-    found = batch.shapes.integers(batch.flatten(inputs))
+    found = batch.shapes.items(batch.flatten(inputs))
     items = [{name: values[at] for name, values in inputs.items()} for at in range(3)]
     assert found == [batch.integers.flatten(item) for item in items]
 

@@ -145,22 +145,6 @@ def test_no_probability_is_more_than_one(failure: float) -> None:
         PROGRAMS["sum"].simulate(MACHINES[0], max_failure=failure)
 
 
-def test_what_keeps_a_program_of_bgv_from_a_machine_of_ckks_and_what_runs() -> None:
-    squares = pf.program("squares", x=pf.Mod(65537).vector(8))(lambda x: x * x + 1)
-    with pytest.raises(pf.errors.MachineError) as refused:
-        squares.simulate("osiris", key_switch="d5")
-    assert re.search(
-        r"`squares` does not run on `osiris`: operation \d+, `mod_down`, switches a message modulo t to a smaller modulus, as in BGV, which no unit "
-        r"supports: run the program on the processor, or on another machine \(`polyfabric machines`\)$",
-        str(refused.value),
-    )
-    given = {"x": list(range(8))}
-    # The compiler finds a key switch without special primes, which needs none such.
-    for done in (squares.run(given, on="osiris"), squares.run(given)):
-        assert done.correct
-        assert done.value == [value * value + 1 for value in given["x"]]
-
-
 def test_the_reason_for_no_key_switch_is_reported_once() -> None:
     powers = pf.program("powers", x=pf.Mod(65537).vector(8))(lambda x: x**16)
     with pytest.raises(pf.errors.MachineError) as refused:

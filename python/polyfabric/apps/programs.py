@@ -80,11 +80,6 @@ PAPERS: dict[str, tuple[Callable[[str], SlotProgram], str]] = {
 }
 """Programs of papers, runnable like the user's own, by parameter set; with the set of the paper."""
 
-WHERE_REFUSED: dict[str, tuple[str, str]] = {
-    "ckks-bootstrapping": (ckks_bootstrapping.FULL_SET, osiris_programs.REDUCED_SET),
-}
-"""Sets for machines that do not support the key switch of the program's usual set, for timing and for running."""
-
 ROUNDS: dict[str, tuple[Callable[[], RoundProgram], str]] = {
     "resnet20": (resnet20.rounds, resnet20.PAPER_SET),
     "sorting": (bitonic_sorting.sorting, bitonic_sorting.PAPER_SET),
@@ -337,13 +332,11 @@ def planned(
     options: PlanOptions,
     batch: int | None = None,
     scheme: str | None = None,
-    *,
-    to_run: bool = False,
 ) -> Plan:
     """Plans a program, except those that run only with their data: a built-in one on `batch` ciphertexts, your own in batches with `scheme`,
     by default on slots.
 
-    A program of a paper has the paper's parameter set by default; `to_run`: it is planned for execution, not for timing.
+    A program of a paper has the paper's parameter set by default.
     """
     named = options.parameters if isinstance(options.parameters, str) else None
     own = on_slots(name, named)
@@ -367,7 +360,7 @@ def planned(
     if own is not None and batch is not None:
         raise InputError(f"--batch is for programs on integers; {name} takes many values in its vectors")
     if own is not None:
-        return _of_paper(name, own, options, to_run) if name in PAPERS else make_plan(own, options)
+        return make_plan(own, options.with_default_set(PAPERS[name][1]) if name in PAPERS else options)
     application = applications.get(name)
     program = load(name) if application is None else application()
     if options.tables is not None:
@@ -400,16 +393,6 @@ def _longest_table(options: PlanOptions) -> int | None:
         return None if options.machine is None else SHORT
     own = longest_table(options.parameters)
     return own and min(own, LONG)
-
-
-def _of_paper(name: str | Program, program: SlotProgram, options: PlanOptions, to_run: bool) -> Plan:
-    try:
-        return make_plan(program, options.with_default_set(PAPERS[name][1]))
-    except MachineError:
-        if options.parameters is not None or name not in WHERE_REFUSED:
-            raise
-    other = WHERE_REFUSED[name][int(to_run)]
-    return make_plan(PAPERS[name][0](other), options.with_default_set(other))
 
 
 def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:

@@ -129,7 +129,7 @@ def conform(
     receipt = None if checked is None else Receipt.load(checked)
     with working(f"loading {program}"):
         scheme = programs.scheme_of(program, options.options, options.batch)
-    plan = partial(programs.planned, program, batch=options.batch, to_run=True)
+    plan = partial(programs.planned, program, batch=options.batch)
     with tempfile.TemporaryDirectory(prefix="polyfabric-") as temporary, security_warnings(), bars() as progress:
         steps = Steps(options.folder or Path(temporary), scheme, options.options, plan, progress, options.on)
         if receipt is not None:

@@ -46,7 +46,7 @@ def run(options: RunOptions) -> int:
         return _step(options, scheme)
     with options.kept_keys(scheme) as (keys, progress):
         planned = programs.planned(
-            options.program, options.options_with(keys), options.batch, options.scheme, to_run=True
+            options.program, options.options_with(keys), options.batch, options.scheme
         )
         given = inputs.of(planned.program, options.given)
         done = run_plan(
@@ -142,7 +142,7 @@ def _step(options: RunOptions, scheme: str) -> int:
     if options.flood is not None and options.step != "decrypt":
         raise InputError("only decryption uses --flood; give it with --step decrypt, or without --step")
     with security_warnings(), bars() as progress:
-        plan = partial(programs.planned, options.program, batch=options.batch, scheme=options.scheme, to_run=True)
+        plan = partial(programs.planned, options.program, batch=options.batch, scheme=options.scheme)
         steps = Steps(options.folder, scheme, options.options, plan, progress, options.on)
         if options.step == "keys":
             done = steps.make_keys()
