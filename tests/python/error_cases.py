@@ -301,15 +301,6 @@ WIDE = [
 
 SLOTS = [
     case(
-        "real-comparison",
-        {"x": RV},
-        lambda x: x > 0.1,
-        ("CKKS",),
-        lambda x: (pf.sign(x - 0.0625) + 1) * 0.5,
-        {"x": HALF},
-        HALF > 0.1,
-    ),
-    case(
         "real-maximum",
         {"a": RV.bounded(4), "b": RV.bounded(4)},
         lambda a, b: pf.max(a, b),

@@ -9,15 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from polyfabric.accelerators.machine import load
 from polyfabric.apps import bitonic_sorting, helr_1024, osiris_programs, programs
 from polyfabric.apps.ckks_bootstrapping import FULL_SET
 from polyfabric.apps.f1_programs.execute import execute
-from polyfabric.apps.osiris_programs import REDUCED_SET
 from polyfabric.apps.reduced import TWINS, WHOLE
 from polyfabric.apps.resnet20 import Weights
 from polyfabric.apps.trained_digits import resnet, resnet_train
-from polyfabric.schemes.options import PlanOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*security:UserWarning")
 

@@ -245,6 +245,7 @@ case(bgv_selected, lambda b, x, y: selected(b, x, y, V, W), b=np.array(True), x=
 
 # -- carried out --------------------------------------------------------------------------------------------------
 
+
 def planned(name: str, on: Machine) -> Any:
     program = CASES[name].program
     return plan(program, parameters(program.scheme), machine=on, security=0)

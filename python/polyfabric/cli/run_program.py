@@ -45,9 +45,7 @@ def run(options: RunOptions) -> int:
     if options.step is not None:
         return _step(options, scheme)
     with options.kept_keys(scheme) as (keys, progress):
-        planned = programs.planned(
-            options.program, options.options_with(keys), options.batch, options.scheme
-        )
+        planned = programs.planned(options.program, options.options_with(keys), options.batch, options.scheme)
         given = inputs.of(planned.program, options.given)
         done = run_plan(
             planned, given, on=options.on, keys=keys, threads=options.threads, flood=options.flood, progress=progress
