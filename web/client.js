@@ -197,9 +197,9 @@ function worker() {
   /** Removes the keys from the server, and here. */
   async function leave({ token }) {
     for (const [program, { client, name }] of clients) {
+      await ask(token, `/programs/${program}/keys/${name}`, { method: "DELETE" });
       client.free();
       clients.delete(program);
-      await ask(token, `/programs/${program}/keys/${name}`, { method: "DELETE" });
     }
   }
 

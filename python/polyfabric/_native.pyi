@@ -261,7 +261,25 @@ class Program:
         batch: SupportsIndex,
         entries: SupportsIndex,
         summed: set[str],
-        reals: SupportsGetItem[int, Any],
+        reals: SupportsGetItem[
+            int,
+            tuple[
+                SupportsIndex,
+                SupportsFloat | SupportsIndex,
+                SupportsFloat | SupportsIndex,
+                SupportsGetItem[int, SupportsIndex],
+                SupportsIndex,
+                str,
+                SupportsIndex,
+            ]
+            | tuple[
+                SupportsGetItem[int, tuple[SupportsIndex, SupportsFloat | SupportsIndex]], SupportsFloat | SupportsIndex
+            ]
+            | tuple[SupportsIndex, SupportsIndex]
+            | tuple[str, SupportsIndex]
+            | tuple[str, SupportsFloat | SupportsIndex]
+            | tuple[SupportsIndex, str],
+        ],
         memory: SupportsIndex | None = None,
     ) -> tuple[
         SlotProgram,
