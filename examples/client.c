@@ -94,6 +94,9 @@ int main(int count, char **words) {
         }
     }
     write_and_free(&found, stdout);
+    if (!strcmp(step, "decrypt")) {
+        putchar('\n');
+    }
     free(specification);
     pf_client_free(client);
     return 0;
