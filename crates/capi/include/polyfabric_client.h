@@ -30,7 +30,7 @@ typedef struct pf_bytes {
     size_t size;
 } pf_bytes;
 
-/* What a client accepts of a specification, whose author it need not trust. */
+/* Limits on a specification, because a client need not trust its author. */
 typedef struct pf_limits {
     double security;    /* least security of the parameter set, in bits */
     uint64_t key_bytes; /* most bytes of an evaluation key */

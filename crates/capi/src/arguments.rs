@@ -1,4 +1,4 @@
-//! What callers give by address, and get.
+//! The arguments and results that callers pass by address.
 
 use crate::fault::{Fault, Status, null};
 use std::ptr::{null_mut, slice_from_raw_parts_mut};
@@ -26,7 +26,7 @@ pub unsafe fn given<'a>(what: &str, data: *const u8, size: usize) -> Result<&'a 
     Ok(unsafe { std::slice::from_raw_parts(data, size) })
 }
 
-/// What an argument points to.
+/// The object at an address.
 ///
 /// # Safety
 /// `pointer` is null or valid as long as the result.

@@ -1,4 +1,4 @@
-//! What the interface needs in a browser: memory that JavaScript writes to, and randomness.
+//! Memory that JavaScript writes to, and randomness, for browsers.
 
 use std::alloc::{Layout, alloc_zeroed};
 

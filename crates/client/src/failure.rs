@@ -15,7 +15,7 @@ pub enum Kind {
     Run,
 }
 
-/// What went wrong, with its remedy.
+/// An error and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub kind: Kind,

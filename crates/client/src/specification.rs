@@ -17,7 +17,7 @@ const VERSION: u64 = 2;
 /// Most bytes of a specification.
 pub const LARGEST: usize = 1 << 24;
 
-/// What a client accepts of a specification, whose author it need not trust.
+/// Limits on a specification, because a client need not trust its author.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Least security of the parameter set, in bits.
@@ -74,7 +74,7 @@ impl SlotForm {
     }
 }
 
-/// What specifications of all schemes have. Other fields are for servers, or follow from these.
+/// The fields that specifications of all schemes have. Others are for servers, or follow from these.
 #[derive(Deserialize)]
 struct Literal {
     format: String,

@@ -32,7 +32,7 @@ def aes_decrypt(key: TfheValue, blocks: Sequence[int], *, counter: Sequence[int]
 
     `key` is a pf.UInt(8).vector(16), 24 or 32. `blocks` are public bytes, fixed in the program. Without `counter` each 16 bytes are one block, decrypted by
     itself. With the first `counter`, of 16 bytes, they are of counter mode (CTR) and of any length. Write `@pf.program(tables="wide", ..)`: with a key
-    of 16 bytes, a block then takes 1408 lookups, and the key 448.
+    of 16 bytes, a block then takes at most 1408 lookups, and the key 448.
     """
     if not isinstance(key, TfheValue) or key.type != UInt(8).vector(key.length) or key.length not in KEYS:
         found = key.type if isinstance(key, TfheValue) else type(key).__name__

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most bits of an integer in digits.
 const MOST_BITS: usize = 4096;
 
-/// What a specification says about an integer in digits.
+/// An integer in digits, as a specification describes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct IntegerLiteral {

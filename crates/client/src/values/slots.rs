@@ -97,7 +97,7 @@ impl Shape {
         if sound { Ok(()) } else { Err(damaged(format!("the type of {name} is not one of its program"))) }
     }
 
-    /// The packing of a vector of its own: the first slots, or all of a single number.
+    /// The packing of a vector that shares its slots with no other: it fills the first slots, and a single number fills all.
     fn own_packing(&self, name: &str) -> Packing {
         let dimensions = match self.shape {
             Some((rows, columns)) => vec![rows, columns],

@@ -200,7 +200,7 @@ impl<'a> Held<'a> {
             }
             MemoryKind::OnChip { capacity, .. } => {
                 if self.kind.shuffles[usize::from(write)] && access.order != Order::Any {
-                    let text = format!("the unit has an order of its own, and the access to {name} streams");
+                    let text = format!("the unit fixes the order of its words, but the access to {name} streams");
                     return self.fail(Hazard::Malformed, text);
                 }
                 let Place { offset, bytes, .. } = access.place;

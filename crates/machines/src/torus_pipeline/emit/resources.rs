@@ -211,7 +211,7 @@ declared! {
     }
 }
 
-/// A scratchpad whose ports read and write, `bytes_per_cycle` in all. Its banks are not told apart, as every polynomial is spread over all.
+/// A scratchpad with ports that read or write, of `bytes_per_cycle` in total. It counts as one bank, because every polynomial is spread over all banks.
 fn dual_port(capacity: u64, bytes_per_cycle: u64) -> MemoryKind {
     let half = bytes_per_cycle as f64 / 2.0;
     MemoryKind::OnChip { capacity, banks: 1, read_bytes_per_cycle: half, write_bytes_per_cycle: half, dual_port: true }

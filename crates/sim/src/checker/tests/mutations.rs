@@ -195,7 +195,7 @@ fn a_port_that_reads_and_writes_and_is_too_narrow() {
         check(&schedule, &[])
     };
     assert!(with_port(16.0).is_ok());
-    let narrow = with_port(8.0).expect_err("a write does not pass beside two operands");
+    let narrow = with_port(8.0).expect_err("a write and two reads in a cycle need a wider port");
     assert_eq!(narrow.hazard, Hazard::Port);
     assert!(narrow.message.contains("the read and write port of buffer bank 1"), "{narrow}");
 }
