@@ -27,12 +27,15 @@ def wraps(program: pf.Program, **inputs) -> list[tuple]:
         (lambda u, s: -u, ("-", "uint8", 2, 0, -7, 249)),
         (lambda u, s: abs(s), ("abs", "sint8", 1, 0, 128, -128)),
         (lambda u, s: s // -1, ("//", "sint8", 1, 0, 128, -128)),
+        (lambda u, s: (s + 1) // u, None),
+        (lambda u, s: u // (s + 1), ("//", "sint9", 1, 1, None, -1)),
+        (lambda u, s: u % 0, ("%", "uint8", 2, 0, None, 7)),
         (lambda u, s: u << 2, ("<<", "uint8", 1, 1, 400, 144)),
         (lambda u, s: u << 1000, ("<<", "uint8", 2, 0, 7 << 8, 0)),
         (lambda u, s: pf.sum(s), ("sum", "sint8", 1, 0, -129, 127)),
         (lambda u, s: pf.dot([1, 3], u), ("dot", "uint8", 1, 0, 307, 51)),
         # Operations that are modulo 2^bits by design, stay within the type, or are in no output.
-        (lambda u, s: (~u, u.cast(pf.UInt(3)), u.rotate_left(5), u.checked_mul(u)[0], u // 0, u % 3, s >> 1), None),
+        (lambda u, s: (~u, u.cast(pf.UInt(3)), u.rotate_left(5), u.checked_mul(u)[0], u % 3, s >> 1), None),
         (lambda u, s: (u + 155, u * 2, s * 1, s + 0, [u * 200, u + 1][1]), None),
     ],
 )

@@ -374,6 +374,8 @@ def planned(
 
 def _in_batches(program: Program, batch: int, scheme: str | None, options: PlanOptions) -> Program:
     """The program in batches with `scheme`. If a machine or a set is named, "auto" is its scheme."""
+    if scheme is None and options.machine is not None and not options.machine.on_slots:
+        scheme = TFHE
     if scheme == AUTO and options.machine is not None:
         scheme = SLOTS if options.machine.on_slots else TFHE
     if scheme == AUTO and options.parameters is not None:

@@ -49,7 +49,7 @@ BATCH = 64
     "--batch",
     type=click.IntRange(1, MOST_ELEMENTS),
     metavar="N",
-    help="Ciphertexts of a built-in program, default 64; inputs of your own on integers, at once with CKKS.",
+    help="Ciphertexts of a built-in program, default 64; inputs of your own on integers: at once with CKKS, one after another with TFHE.",
 )
 @machine_choices.readings
 @machine_choices.widths

@@ -485,6 +485,7 @@ FUNCTIONS = {
     "compile": "@pf.program(x=pf.Int(0, 7)) above the function",
     "concatenate": "pf.concat(x, y)",
     "cond": "pf.where(condition, x, y)",
+    "div": "x // y",
     "decrypt": "program.decrypt(keys, answer); program.run(x=..) does all steps",
     "encrypt": "program.encrypt(keys, x=..); program.run(x=..) does all steps",
     "if_else": "pf.where(condition, x, y)",
@@ -496,6 +497,7 @@ FUNCTIONS = {
     "minimum": "pf.min(x, y)",
     "mux": "pf.where(condition, x, y)",
     "select": "pf.where(condition, x, y)",
+    "sigmoid": "pf.chebyshev(x, lambda u: 1 / (1 + np.exp(-u)), 15, (-8, 8)), for real numbers",
     "sorted": "pf.sort(x)",
     "stack": "pf.concat(x, y)",
 }
@@ -522,8 +524,9 @@ def function(name: str, public: list[str]) -> AbsentError:
         known = f"np.{name}(x); if it does not apply to x, its error names a replacement"
     elif name in ("all", "any"):
         known = f"{known}, where x of several values is pf.concat(a, b, ..)"
-    near = difflib.get_close_matches(name, public, n=1, cutoff=0.7)
-    hint = f"; write {known}" if known else f"; did you mean pf.{near[0]}?" if near else ""
+    near = difflib.get_close_matches(name, [*public, *FUNCTIONS], n=1, cutoff=0.7)
+    meant = FUNCTIONS.get(near[0], f"pf.{near[0]}") if near else ""
+    hint = f"; write {known}" if known else f"; did you mean {meant}?" if near else ""
     return AbsentError(str(refuse(f"polyfabric has no {name!r}{hint}")))
 
 

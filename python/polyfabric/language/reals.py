@@ -130,8 +130,9 @@ class RealValue(Value):
 
     def _instead(self, _name: str, _operands: int) -> str:
         return (
-            "next to integers, real numbers have +, -, *, @, .sum(), .mean(), .quantize(..), .argmax() and comparisons; "
-            "all else takes integers, such as k = x.quantize(pf.Int(-8, 7), step)"
+            "in a program that also compares or rounds real numbers, or has integers, they have only +, -, *, @, .sum(), .mean(), .quantize(..), "
+            ".argmax() and comparisons; compare the decrypted result instead, or use pf.sign(x - limit), a polynomial, or round first: "
+            "k = x.quantize(pf.Int(-8, 7), step)"
         )
 
     def __bool__(self) -> NoReturn:

@@ -27,7 +27,7 @@ from .numpy_calls import Value
 from .place import place, refuse
 from .rules import RULES, Numbers, Vast, centred, holds
 from .shapes import wrong_value
-from .types import SlotType, TextType, Type, needed_bits, text_bytes
+from .types import MOST_BITS, SlotType, TextType, Type, holding, needed_bits, text_bytes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,10 +39,13 @@ ARITHMETIC = frozenset({"+", "-", "*", "/", "**", "//", "neg", "abs", "<<", "sum
 SHOWN = {"mux": "where", "at": "[i]", "take": "[..]", "neg": "-", "table": "lookup", "fixed lookup": "lookup"}
 """Names of operations as the user wrote them, if they have others here."""
 
+DIVISIONS = frozenset({"//", "%"})
+"""Operations whose results are reported if the divisor is 0."""
+
 
 @dataclass(frozen=True)
 class Wrapped:
-    """Results of one operation that left the range of their type. An execution returns them modulo 2^bits."""
+    """Results of one operation that left the range of their type, returned modulo 2^bits, or divisions by 0."""
 
     location: str
     """File and line in the user's program."""
@@ -53,14 +56,19 @@ class Wrapped:
     index: int
     """Index of the first of them."""
     exact: int | float | Fraction | None
-    """Its exact value, for `pf.Fixed` rounded; `None` if it has thousands of digits."""
+    """Its exact value, for `pf.Fixed` rounded; `None` if it has thousands of digits, and for a division by 0."""
     value: int | float | Fraction
     """Its value modulo 2^bits."""
 
     def __str__(self) -> str:
-        exact = "a number of thousands of digits" if self.exact is None else plain_number(self.exact)
         more = f", and {self.count - 1} more" if self.count > 1 else ""
-        return f"{self.operation} at {self.location}: {exact} is beyond {self.type} and wrapped to {plain_number(self.value)}{more}"
+        if self.operation in DIVISIONS and self.exact is None:
+            return f"{self.operation} at {self.location}: division by 0 gave {plain_number(self.value)}{more}"
+        exact = "a number of thousands of digits" if self.exact is None else plain_number(self.exact)
+        wider = ""
+        if isinstance(self.exact, int) and needed_bits(self.exact) <= MOST_BITS:
+            wider = f"; cast the operands first, as x.cast({holding(self.exact)!r})"
+        return f"{self.operation} at {self.location}: {exact} is beyond {self.type} and wrapped to {plain_number(self.value)}{more}{wider}"
 
     def to_dict(self) -> dict[str, Any]:
         """As data."""
@@ -219,6 +227,8 @@ class Reference:
                     if rule
                     else _fitted(step, RULES[step.op](step.kind, *operands, **step.options), wrapped)
                 )
+                if step.op in DIVISIONS:
+                    _note_zeros(step, operands[1], found[at], wrapped)
                 if step.op == "assume":
                     _expect_kept(step, found[at])
                 for spent in self._spent.get(at, ()):
@@ -323,22 +333,41 @@ def _fitted(step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped])
     if isinstance(kind, FixedType) and kind.overflow == "refuse":
         _expect_fitting(step, kind, values, exact)
     if step.op in ARITHMETIC and values != exact:
-        file, line = step.location
         places = [at for at, (value, own) in enumerate(zip(values, exact, strict=True)) if value != own]
         first = exact[places[0]]
-        now = Wrapped(
-            location=f"{file}:{line}",
-            operation={"neg": "-"}.get(step.op, step.op),
-            type=str(kind.one),
-            count=len(places),
-            index=places[0],
-            exact=None if isinstance(first, Vast) else _shown(kind, first),
-            value=_shown(kind, values[places[0]]),
-        )
-        key = (now.location, now.operation, now.type)
-        before = wrapped.get(key)
-        wrapped[key] = now if before is None else Wrapped(**asdict(before) | {"count": before.count + now.count})
+        _add(wrapped, step, places, None if isinstance(first, Vast) else _shown(kind, first), values)
     return values
+
+
+def _note_zeros(step: Step, divisors: Numbers, values: Numbers, wrapped: dict[tuple[Any, ...], Wrapped]) -> None:
+    """Adds divisions by 0 to `wrapped`."""
+    own = divisors * len(values) if len(divisors) == 1 else divisors
+    places = [at for at, divisor in enumerate(own) if divisor == 0]
+    if places:
+        _add(wrapped, step, places, None, values)
+
+
+def _add(
+    wrapped: dict[tuple[Any, ...], Wrapped],
+    step: Step,
+    places: list[int],
+    exact: Any,  # noqa: ANN401
+    values: Numbers,
+) -> None:
+    """Adds the results of one step at `places`, of which the first has this exact value."""
+    file, line = step.location
+    now = Wrapped(
+        location=f"{file}:{line}",
+        operation={"neg": "-"}.get(step.op, step.op),
+        type=str(step.kind.one),
+        count=len(places),
+        index=places[0],
+        exact=exact,
+        value=_shown(step.kind, values[places[0]]),
+    )
+    key = (now.location, now.operation, now.type, exact is None)
+    before = wrapped.get(key)
+    wrapped[key] = now if before is None else Wrapped(**asdict(before) | {"count": before.count + now.count})
 
 
 def _shown(kind: Type, value: Any) -> Any:  # noqa: ANN401 - an integer, or a fraction

@@ -8,6 +8,7 @@ from itertools import islice
 from types import FrameType
 
 _IF = "for `if` use pf.where(condition, a, b)"
+_WHILE = "for `while` use a `for` over the greatest number of rounds, with x = pf.where(condition, next, x) in it"
 _AND = "for `and`, `or` and `not` use &, | and ~"
 _CHAIN = "for 3 < x < 9 use (3 < x) & (x < 9)"
 _IN = "for x in [1, 2] use (x == 1) | (x == 2)"
@@ -16,7 +17,7 @@ _CALLS = {
     **dict.fromkeys(("sorted", "sort"), "for sorted use pf.sort"),
     **dict.fromkeys(("any", "all"), "for any and all use x.any() and x.all()"),
 }
-_ALL = "; ".join(dict.fromkeys((_IF, _AND, _CHAIN, _IN, *_CALLS.values())))
+_ALL = "; ".join(dict.fromkeys((_IF, _WHILE, _AND, _CHAIN, _IN, *_CALLS.values())))
 
 
 def remedy(frame: FrameType) -> str:
@@ -49,10 +50,14 @@ def _of(node: ast.AST, parent: ast.AST | None) -> str:
         case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
             return _AND
         case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
-            return _AND if isinstance(test, ast.BoolOp | ast.UnaryOp) else _IF
+            return _AND if isinstance(test, ast.BoolOp | ast.UnaryOp) else _branch(node)
     match parent:
         case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
             return _AND
         case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test) if test is node:
-            return _IF
+            return _branch(parent)
     return _ALL
+
+
+def _branch(statement: ast.AST) -> str:
+    return _WHILE if isinstance(statement, ast.While) else _IF

@@ -28,6 +28,11 @@ _PACKAGE = __package__.partition(".")[0]
 _LANGUAGE = f"{_PACKAGE}.language"
 _KEYWORD = re.compile(r"(?:unexpected keyword argument|multiple values for keyword argument) '(\w+)'")
 
+_ELSEWHERE = {
+    "batch": "pf.compare(program, [machine], batch=n) times n inputs, and program.in_batches(n) computes on them at once"
+}
+"""Options that other functions have."""
+
 
 def wrong_call(
     function: Callable[..., Any],
@@ -48,7 +53,7 @@ def wrong_call(
             return None
         run = signature(type(receiver).run) if hasattr(receiver, "run") else own
         known = [one.name for one in run.parameters.values() if one.kind is one.KEYWORD_ONLY]
-        message = f"{name} has no option {passed[1]!r}; {suggestion(passed[1], known)}"
+        message = f"{name} has no option {passed[1]!r}; {suggestion(passed[1], known, _ELSEWHERE)}"
     written = function.__module__.startswith(_LANGUAGE) and not isinstance(receiver, TracedProgram)
     return refuse(message) if written else InputError(message)
 
@@ -83,7 +88,8 @@ def _unbound(
     named = [one.name for one in taken if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
     unknown = _KEYWORD.search(reason)
     if unknown is not None:
-        return f"{name} has no option {unknown[1]!r}; {suggestion(unknown[1], named) if named else 'it takes none'}"
+        known = suggestion(unknown[1], named, _ELSEWHERE) if named else "it takes none"
+        return f"{name} has no option {unknown[1]!r}; {known}"
     if isinstance(receiver, TracedProgram) and any(one.kind is one.VAR_KEYWORD for one in taken):
         call = written_call(receiver.name, name.rpartition(".")[2], dict.fromkeys(receiver.inputs))
         return f"{name}: {reason}; inputs are given by name, as {call}"

@@ -247,7 +247,8 @@ class ElementPlan(Plan):
         """
         if program.reals is not None:
             raise InputError(
-                f"{program.name} has real numbers next to integers, which TFHE lacks; run it on a batch of n inputs, as {program.name}.in_batches(n) (--batch n)"
+                f"{program.name} compares or rounds real numbers, or has integers next to them, which works on batches only: {program.name}.in_batches(n) "
+                "(--batch n) takes lists of n inputs, and many seconds; or compare the decrypted result, or use pf.sign(x - limit), a polynomial"
             )
         if options.machine is not None and options.secret == BLOCK_BINARY and options.parameters is None:
             raise InputError(
@@ -257,7 +258,8 @@ class ElementPlan(Plan):
             return _with_derived_widths(program, options, key_switch)
         asked = options.parameters
         if asked is not None and not isinstance(asked, str | _native.Parameters):
-            raise InputError(f"{program.name}: parameters={asked!r}; give the name of a set of TFHE")
+            of_inputs = f", or {program.name}.in_batches({asked}) for {asked} inputs" if isinstance(asked, int) else ""
+            raise InputError(f"{program.name}: parameters={asked!r}; give the name of a set of TFHE{of_inputs}")
         named = named_parameters(asked) if isinstance(asked, str) else asked
         if named is not None:
             expect_security(program, named, options)

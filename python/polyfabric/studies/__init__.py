@@ -13,6 +13,7 @@ from ..accelerators.machine import Machine
 from ..errors import InputError, shown
 from ..host.files import path_of
 from ..language.traced import TracedProgram
+from ..language.types import MOST_ELEMENTS
 from ..schemes.options import OWN, WIDTHS
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def compare(
         )
     if widths not in WIDTHS:
         raise InputError(f"compare: widths={shown(widths)}; give {' or '.join(map(repr, WIDTHS))}")
+    _expect_batch("compare", batch)
     return compared(
         program,
         _listed("on", on, Machine),
@@ -60,6 +62,11 @@ def compare(
         widths=widths,
         progress=progress,
     )
+
+
+def _expect_batch(function: str, batch: int | None) -> None:
+    if batch is not None and not 1 <= batch <= MOST_ELEMENTS:
+        raise InputError(f"{function}: batch={batch}; give an integer from 1 to {MOST_ELEMENTS:,}")
 
 
 def _listed(what: str, given: Sequence[Any], *others: type) -> Sequence[Any]:
@@ -96,6 +103,7 @@ def explore(
     """
     from .exploration import Task, own_axes, sweep
 
+    _expect_batch("explore", batch)
     task = Task.of(machine, _listed("programs", programs), batch)
     given = [{key: values} for key, values in axes.items()] if isinstance(axes, Mapping) else axes
     well_formed = isinstance(given, Sequence) and all(isinstance(axis, Mapping) for axis in given)
