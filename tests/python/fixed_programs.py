@@ -186,7 +186,7 @@ class Random:
             point, modes = self.random.randint(0, bits), self.modes
             kind = Known(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, point, modes)
             to = pf.Fixed(bits, point, rounding=modes[0], overflow=modes[1])
-            return self._add(lambda values: a.at(values).cast(to), kind, a.value, f"{a.text}.cast({to!r})", quiet=True)
+            return self._add(lambda values: a.at(values).cast(to), kind, a.value, f"{a.text}.cast({to!r})")
         if op == "integer":
             bits = self.random.randint(2, self.widest)
             whole = over(a.value.numerator, a.value.denominator, self.modes[0])
@@ -208,9 +208,7 @@ class Random:
             own, point = self.random.choice(integers), self.random.randint(0, 6)
             to = pf.Fixed(14, point, rounding=self.modes[0], overflow=self.modes[1])
             kind = Known(-(2**13), 2**13 - 1, point, self.modes)
-            return self._add(
-                lambda values: own.at(values).cast(to), kind, own.value, f"{own.text}.cast({to!r})", quiet=True
-            )
+            return self._add(lambda values: own.at(values).cast(to), kind, own.value, f"{own.text}.cast({to!r})")
         if op == "where":
             c = self.random.choice(fixed)
             common = narrowest(a.kind, b.kind)
@@ -260,14 +258,12 @@ class Random:
         else:
             self._add(code, kind, (quotient(kind) if op == "/" else EXACT[op])(*values), written)
 
-    def _add(
-        self, code: Callable[[dict[str, Any]], Any], kind: Known, exact: Fraction, text: str, *, quiet: bool = False
-    ) -> None:
+    def _add(self, code: Callable[[dict[str, Any]], Any], kind: Known, exact: Fraction, text: str) -> None:
         own = Known(kind.least, kind.most, kind.point, kind.modes)
         if own.most - own.least >= 2**MOST_BITS:
             return self._operation()
         try:
-            value = own.fit(exact, quiet=quiet)
+            value = own.fit(exact)
         except Beyond:
             self.refused = True
             value = exact

@@ -66,7 +66,11 @@ class Wrapped:
             return f"{self.operation} at {self.location}: division by 0 gave {plain_number(self.value)}{more}"
         exact = "a number of thousands of digits" if self.exact is None else plain_number(self.exact)
         wider = ""
-        if isinstance(self.exact, int) and needed_bits(self.exact) <= MOST_BITS:
+        if (
+            self.type.startswith(("uint", "sint"))
+            and isinstance(self.exact, int)
+            and needed_bits(self.exact) <= MOST_BITS
+        ):
             wider = f"; cast the operands first, as x.cast({holding(self.exact)!r})"
         return f"{self.operation} at {self.location}: {exact} is beyond {self.type} and wrapped to {plain_number(self.value)}{more}{wider}"
 
@@ -332,7 +336,8 @@ def _fitted(step: Step, exact: Numbers, wrapped: dict[tuple[Any, ...], Wrapped])
     values = [kind.wrap(value) for value in exact]
     if isinstance(kind, FixedType) and kind.overflow == "refuse":
         _expect_fitting(step, kind, values, exact)
-    if step.op in ARITHMETIC and values != exact:
+    converts = step.op == "cast" and isinstance(kind, FixedType)
+    if (step.op in ARITHMETIC or converts) and values != exact:
         places = [at for at, (value, own) in enumerate(zip(values, exact, strict=True)) if value != own]
         first = exact[places[0]]
         _add(wrapped, step, places, None if isinstance(first, Vast) else _shown(kind, first), values)

@@ -115,6 +115,8 @@ def expect_count(program: str, name: str, found: int, kind: Type | SlotType, *, 
             wanted += f", or declare it pf.Text({max(1, found)})"
         elif not isinstance(kind, SlotType) or kind.shape is None:
             wanted += f", or declare it .vector({found})" if found else ""
+            if kind.length > 1 and found and found % kind.length == 0:
+                wanted += f"; for {found // kind.length} inputs of {kind.length}, write {program}.map([{{..}}, ..])"
         values = "1 value" if found == 1 else f"{found} values"
         raise InputError(f"{program}: input {name!r} has {values}, but {kind} takes {kind.length}; {wanted}")
 

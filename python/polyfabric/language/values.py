@@ -23,7 +23,7 @@ from .reals import RealValue
 from .reals import from_integer as from_integer_to_real
 from .reference import means
 from .tracer import Tracer
-from .types import MOST_BITS, SlotType, TextType, Type
+from .types import MOST_BITS, SlotType, TextType, Type, needed_bits
 
 
 class TfheValue(Value):
@@ -112,8 +112,10 @@ class TfheValue(Value):
         )
 
     def __truediv__(self, _: object) -> NoReturn:
+        low, high = self.type.bounds
+        bits = min(needed_bits(low, high) + (low >= 0) + 8, MOST_BITS)
         raise refuse(
-            f"/ is not available for an encrypted {self.type}; use // and %, or cast it first, as x.cast(pf.Fixed(16, 8))"
+            f"/ is not available for an encrypted {self.type}; use // and %, or cast both numbers first, as x.cast(pf.Fixed({bits}, 8))"
         )
 
     __rtruediv__ = __truediv__

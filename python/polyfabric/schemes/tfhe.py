@@ -258,7 +258,11 @@ class ElementPlan(Plan):
             return _with_derived_widths(program, options, key_switch)
         asked = options.parameters
         if asked is not None and not isinstance(asked, str | _native.Parameters):
-            of_inputs = f", or {program.name}.in_batches({asked}) for {asked} inputs" if isinstance(asked, int) else ""
+            of_inputs = (
+                f"; for {asked} inputs write {program.name}.in_batches({asked}).cost()"
+                if isinstance(asked, int)
+                else ""
+            )
             raise InputError(f"{program.name}: parameters={asked!r}; give the name of a set of TFHE{of_inputs}")
         named = named_parameters(asked) if isinstance(asked, str) else asked
         if named is not None:

@@ -85,7 +85,7 @@ class Tokens:
 
     def __init__(self, path: str | Path) -> None:
         self._path = path_of(path)
-        self._known = _parsed(self._path)
+        self._known = _parsed(self._path) if self._path.exists() else []
         self._stamp = self._stamp_now()
         if not self._known:
             raise FileError(f"{self._path}: no tokens; make one with `polyfabric token TENANT --tokens {self._path}`")
