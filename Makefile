@@ -3,7 +3,8 @@
 #   make demo         the main job: an encrypted digit, classified by Morphling's schedule and by your CPU
 #   make check        formatting, lints and the most important tests; budget: 3 minutes after a build
 #   make test         the tests of continuous integration; budget: 20 minutes on two processors, with the build
-#   make test-full    all others too, every command of README and docs, every table at full size, 20 GiB; budget: 100 minutes of processor time
+#   make test-full    all others too, the commands of README and docs and the results that take minutes; budget: 100 minutes of processor time
+#   make records      all results anew, the papers' too, the tables from them, and every command of README and docs: some three hours of processor time, 20 GiB
 #   make gallery      the programs of tests/gallery on ciphertexts, all of them: a few minutes
 #   make lint         formatting, warnings, documentation warnings and the English of the pages only
 #   make bench        bootstrapping side by side with tfhe-rs; BENCH_ARGS="--quick" for a short one
@@ -61,7 +62,7 @@ unexport PYTHONDONTWRITEBYTECODE
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates machines -name '*.rs' -o -name '*.toml')
 
-.PHONY: help demo tested check test test-full gallery lint lint-rust lint-python lint-rtl lint-prose doc test-rust test-doc test-sanitizer test-python \
+.PHONY: help demo tested check test test-full records gallery lint lint-rust lint-python lint-rtl lint-prose doc test-rust test-doc test-sanitizer test-python \
 	bench bench-check bench-types \
 	bench-integers bench-gpu gpu-peer bench-gpu-rns tfhe-rs bench-rns bench-lookups bench-rns-check fuzz miri aarch64 rtl rtl-cocotb rtl-synthesis deny docs docs-serve reproduce client page stubs install wheel check-tools clean
 
@@ -130,16 +131,20 @@ check: lint $(VENV)/.tested
 	$(VENV)/bin/python -m pytest tests/test_architecture.py tests/test_layers.py $(addprefix tests/python/test_,$(addsuffix .py,\
 		integer_semantics language operation_counts ranges slot_reference))
 
-# Apart from continuous integration: results/ is made anew, and the tables of README and docs from it. Processor time is taken while nothing else runs. Tests of both
+# Apart from continuous integration: what is short of results/ is made anew, and the tables of README and docs from it. Tests of both
 # languages come first, with the build for tests; the rest is of the package's.
-test-full: $(VENV)/.tested $(SYNTHESIS)/.requirements lint-prose doc test-doc test-sanitizer miri
+test-full: $(VENV)/.tested lint-prose doc test-doc test-sanitizer miri
 	POLYFABRIC_FULL=1 cargo test $(PACKAGES) --tests -- failures noise rns_bgv::operations $(MORE_CASES) $(SLOW)
 	if scripts/check-tools page; then $(MAKE) page; else echo "the client for browsers: SKIPPED"; fi
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full --numprocesses 2 --ignore tests/python/test_built_library.py tests
 	$(MAKE) install bench-types bench-rns-check
 	POLYFABRIC_FULL=1 $(VENV)/bin/python -m pytest -m full tests/python/test_built_library.py
-	$(VENV)/bin/python scripts/document.py record estimated-costs -- python scripts/estimated-costs
 	$(VENV)/bin/python scripts/document.py full
+
+# Processor time is taken while nothing else runs.
+records: install $(SYNTHESIS)/.requirements
+	$(VENV)/bin/python scripts/document.py record estimated-costs -- python scripts/estimated-costs
+	$(VENV)/bin/python scripts/document.py records
 
 # Always of the same packages: of others their dependencies have other features, and everything would be built again. `make test-full` has the benchmarks.
 PACKAGES := --workspace --exclude polyfabric-bench-tfhe --exclude polyfabric-bench-rns --locked

@@ -5,7 +5,8 @@ python scripts/document.py tables [--check]                           draw every
 python scripts/document.py pictures [--check]                         draw every picture of docs/pictures/ from results/ and machines/
 python scripts/document.py words                                      count the words of the site's pages
 python scripts/document.py commands [--list] [TEXT ..]                run every command that README and docs show
-python scripts/document.py full                                       all of it: `make test-full`
+python scripts/document.py full                                       results that take little time, and all but the longest commands: `make test-full`
+python scripts/document.py records                                    all results and commands: `make records`
 """
 
 from __future__ import annotations
@@ -33,8 +34,14 @@ def main() -> int:
     run = does.add_parser("commands", help="run every command that README and docs show")
     run.add_argument("--list", action="store_true", help="only print the commands with their places")
     run.add_argument("texts", nargs="*", help="only commands that contain one of these")
-    full = does.add_parser("full", help="every table at full size, and every command")
-    full.add_argument("--keep", action="store_true", help="keep results of this commit instead of making them again")
+    for name, what in (
+        ("full", "results that take little time, and all but the longest commands"),
+        ("records", "all results and commands"),
+    ):
+        full = does.add_parser(name, help=what)
+        full.add_argument(
+            "--keep", action="store_true", help="keep results of this commit instead of making them again"
+        )
     split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     given = parser.parse_args(sys.argv[1:split])
     if given.does == "record":
@@ -49,8 +56,9 @@ def main() -> int:
         return 0
     if given.does == "commands":
         return commands.main(given.texts, only_list=given.list)
-    runs = commands.Runs()
-    done = jobs.run([*results.jobs(keep=given.keep), *commands.jobs([], runs)])
+    short = given.does == "full"
+    runs = commands.Runs(short=short)
+    done = jobs.run([*results.jobs(keep=given.keep, short=short), *commands.jobs([], runs)])
     drawn = tables.main(check=False) or pictures.main(check=False)
     print(commands.summary(runs))
     return max(done, drawn)

@@ -204,6 +204,24 @@ print("[]")
     assert log.read_text() == ""
 
 
+def test_results_and_commands_that_take_long_are_left_to_make_records(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(results.jobs(keep=False)) == len(results.FULL_SIZE)
+    short = [seconds for name in results.FULL_SIZE if (seconds := results.read(name)["seconds"]) <= results.SHORT]
+    assert len(results.jobs(keep=False, short=True)) == len(short)
+    # Minutes of the budget of `make test-full`, if each keeps two processors busy.
+    assert 0 < 2 * sum(short) < 30 * 60
+    log = tmp_path / "log"
+    texts = [f"sh -c 'echo {word} >> {log}'" for word in ("long", "quick")]
+    page = commands.Page([commands.Command("one.md", 1, text) for text in texts])
+    monkeypatch.setattr(commands, "rules", lambda: {texts[0]: commands.Rule(records=True)})
+    for short_runs, ran in ((True, ["quick"]), (False, ["quick", "long", "quick"])):
+        assert commands.Runs(short=short_runs).page(page, page.commands) == 0
+        assert log.read_text().split() == ran
+    assert capsys.readouterr().out.count("SKIPPED") == 1
+
+
 def test_a_result_that_cannot_be_recorded_leaves_the_others(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -250,7 +268,7 @@ def test_a_result_says_where_it_comes_from(path: Path) -> None:
 def test_an_unknown_table_or_result_is_reported() -> None:
     with pytest.raises(ValueError, match="there is no table 'none'"):
         tables.drawn("<!-- table: none -->\n<!-- end of table -->")
-    with pytest.raises(ValueError, match=r"results/none\.json.*make test-full"):
+    with pytest.raises(ValueError, match=r"results/none\.json.*make records"):
         results.read("none")
 
 

@@ -85,6 +85,7 @@ class Rule:
     status: int = 0
     minutes: float = 10
     serves: str = ""
+    records: bool = False
 
 
 def _without_comment(line: str) -> str:
@@ -287,6 +288,8 @@ def serve(command: Command, rule: Rule, folder: Path, servers: contextlib.ExitSt
 class Runs:
     """The state of a run over all pages."""
 
+    short: bool = False
+    """Whether to leave out what only `make records` runs."""
     places: dict[str, str] = field(default_factory=dict)
     """Where a command first ran, by its text."""
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "failed": 0, "skipped": 0})
@@ -313,6 +316,8 @@ class Runs:
         rule = rules().get(command.text, Rule())
         absent = lacking(rule.needs)
         why = rule.skip or ("needs " + ", ".join(absent) if absent else "")
+        if self.short and rule.records:
+            why = why or "`make records` runs it"
         with self.lock:
             if not why and not page.files and not command.shown and command.text in self.places:
                 why = f"ran already, at {self.places[command.text]}"

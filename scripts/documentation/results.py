@@ -45,7 +45,10 @@ FULL_SIZE: dict[str, tuple[str, int]] = {
     "small-schedules": ("python scripts/small-schedules", 2),
     "params-morphling": ("polyfabric params --on morphling --json", 1),
 }
-"""Every result that `make test-full` records at full size, slowest first: its command, which prints the data, and its peak memory in GiB."""
+"""Every result that `make records` makes, slowest first: its command, which prints the data, and its peak memory in GiB."""
+
+SHORT = 240.0
+"""Most seconds, as recorded, of a result that `make test-full` makes too."""
 
 _SIMULATIONS = ("polyfabric reproduce ", "polyfabric compare ")
 _VECTOR_INSTRUCTIONS = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512ifma": "AVX-512 IFMA"}
@@ -152,10 +155,10 @@ def read(name: str) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ValueError(f"results/{name}.json: {error}; `make test-full` makes it") from error
+        raise ValueError(f"results/{name}.json: {error}; `make records` makes it") from error
     missing = [field for field in FIELDS if field not in found]
     if missing:
-        raise ValueError(f"results/{name}.json: {', '.join(missing)} missing; `make test-full` makes it again")
+        raise ValueError(f"results/{name}.json: {', '.join(missing)} missing; `make records` makes it again")
     return found
 
 
@@ -185,10 +188,12 @@ def where(found: dict[str, Any]) -> str:
     return f"on {on['cores']} cores of {on['name']}{instructions}"
 
 
-def jobs(*, keep: bool) -> list[Job]:
-    """One job per full-size result; with `keep`, except those of this commit."""
+def jobs(*, keep: bool, short: bool = False) -> list[Job]:
+    """One job per full-size result; with `short`, those that took little time; with `keep`, except those of this commit."""
     wanted = []
     for name, (_, gibibytes) in FULL_SIZE.items():
+        if short and read(name)["seconds"] > SHORT:
+            continue
         if keep and _is_of_this_commit(name):
             print(f"kept      results/{name}.json", flush=True)
         else:
