@@ -62,7 +62,7 @@ EXAMPLES = (
     "--batch",
     type=click.IntRange(1, MOST_ELEMENTS),
     metavar="N",
-    help="Ciphertexts of a built-in program; inputs of your own on integers, at once with CKKS.",
+    help="Ciphertexts of a built-in program; inputs of your own on integers, at once with CKKS, or one after another on a TFHE machine.",
 )
 @click.option(
     "--scheme",
