@@ -28,17 +28,17 @@ PACKAGES = {
 """Optional Python packages: what each is for, and how to install it."""
 
 COMMANDS = {
-    "verilator_bin": ("simulates the units in rtl/", "apt install verilator"),
+    "verilator": ("simulates the units in rtl/", "apt install verilator"),
     "yosys": ("synthesizes the units in rtl/", "apt install yosys"),
 }
-"""Optional programs of the system."""
+"""Optional programs, of the system or from a wheel."""
 
 
 def facts() -> dict[str, Any]:
     """What this computer offers, as data; sizes in bytes."""
     card = gpu.here()
     found = {name: find_spec(name) is not None for name in PACKAGES} | {
-        name: shutil.which(name) is not None for name in COMMANDS
+        name: shutil.which(name) is not None or find_spec(name) is not None for name in COMMANDS
     }
     return {
         "polyfabric": version("polyfabric"),
