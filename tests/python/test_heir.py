@@ -215,7 +215,10 @@ def test_public_integers_are_widened_with_or_without_sign(name: str, numbers: li
 def test_the_pages_code_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     page = (ROOT / "docs" / "heir.md").read_text(encoding="utf-8")
-    exec(page.split("```python\n")[1].split("```")[0], {"pf": pf})
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(block, {"pf": pf})
 
 
 def test_from_the_command_line() -> None:

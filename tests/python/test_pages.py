@@ -16,12 +16,25 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["language", "service", "coming-from", "tables"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bgv",
+        "ckks-bootstrapping",
+        "coming-from",
+        "f1",
+        "fixed-point",
+        "language",
+        "service",
+        "tables",
+        "troubleshooting",
+    ],
+)
 def test_a_page_runs_as_it_stands(name: str) -> None:
     page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.S)
-    assert len(blocks) >= 2
-    scope: dict[str, Any] = {}
+    assert blocks
+    scope: dict[str, Any] = {"pf": pf}
     for block in blocks:
         exec(block, scope)
 
