@@ -1,10 +1,13 @@
 """Lookup tables on all slots next to OpenFHE's functional bootstrapping and next to TFHE, in processor time, on one thread.
 
-python bench/lookups/run.py --openfhe PYTHON    tables of 1, 4 and 8 bits; PYTHON has the peer's wheel
-python bench/lookups/run.py --quick             tables of 1 and 4 bits, one round
+python bench/lookups/run.py --openfhe PYTHON    tables of 1, 4 and 8 bits, and all jobs; PYTHON has the peer's wheel
+python bench/lookups/run.py --quick             tables of 1 and 4 bits, one round, no jobs
 
 The sides take turns, after a warm-up each. Both look up the same random table in random values, every result is decrypted and compared, and the largest
 error of a result is given as a part of a step. TFHE executes the same program on a few values, one after another.
+
+Jobs are other programs: several tables of one input, tables after each other, 12 bits, and arithmetic on 32 bits. All their results are compared with
+numpy's.
 """
 
 from __future__ import annotations
@@ -16,12 +19,16 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 import polyfabric as pf
+from numpy.typing import NDArray
 from polyfabric.host import memory
 from polyfabric.schemes.lanes import LanePlan
 from polyfabric.schemes.options import PlanOptions
@@ -35,6 +42,9 @@ MEMORY_GIB = {1: (3, 4), 4: (3, 10), 8: (7, 11)}
 """Memory of ours and of the peer, which hold their keys at the same time."""
 ONE_BY_ONE = 4
 """Values of a run with TFHE."""
+
+Arrays = dict[str, NDArray[np.int64]]
+"""The values of a batch by name."""
 
 
 class Peer:
@@ -68,38 +78,33 @@ class Peer:
 
 
 class Ours:
-    """Keys and encrypted values for one table."""
+    """Keys and encrypted values for one program on a batch."""
 
-    def __init__(self, program: pf.Program, table: list[int]) -> None:
-        self.table, self.p = np.array(table), len(table)
+    def __init__(self, program: pf.Program, batch: int, given: Arrays) -> None:
         begin = time.process_time()
-        made = program.in_batches(BATCH[self.p.bit_length() - 1])
+        made = program.in_batches(batch)
         self.plan = LanePlan.make(made, PlanOptions().checked(made))
-        lanes = 2 * self.plan.facts["parameters"]["slots"]
         self.context = self.plan.context
         self.client = self.context.generate()
         self.server = self.context.server_key(self.client)
         self.seconds = time.process_time() - begin
-        self.values = np.random.default_rng(7).integers(0, self.p, lanes)
-        self.inputs = self.context.encrypt(self.client, made.flatten({"x": self.values.tolist()}))
+        self.batch = batch
+        values = {name: own.tolist() for name, own in given.items()}
+        self.inputs = self.context.encrypt(self.client, made.flatten(values))
 
-    def lookup(self) -> dict[str, Any]:
-        """One lookup of all values, as the peer's."""
+    def execute(self, wanted: Arrays) -> dict[str, Any]:
+        """One execution: processor time, wrong values, and the largest error of an output as a part of a step."""
         begin = time.process_time()
         results = self.plan.compute(self.server, self.inputs, "cpu", 1, None)
         seconds = time.process_time() - begin
-        (terminal,) = self.plan.program.shapes.vectors(outputs=True).items()
-        vector, modulus = terminal
-        real, imaginary = SlotContext.decrypt(self.context, self.client, results)[vector]
-        found = np.concatenate([np.asarray(real), np.asarray(imaginary)]) * modulus
-        nearest = np.rint(found)
-        wrong = int((nearest.astype(np.int64) % modulus != self.table[self.values] % modulus).sum())
-        return {
-            "seconds": seconds,
-            "values": len(self.values),
-            "wrong": wrong,
-            "error": float(abs(found - nearest).max()),
-        }
+        slots = SlotContext.decrypt(self.context, self.client, results)
+        error = 0.0
+        for vector, modulus in self.plan.program.shapes.moduli(outputs=True).items():
+            steps = np.concatenate([np.asarray(part) for part in slots[vector]]) * modulus
+            error = max(error, float(abs(steps - np.rint(steps)).max()))
+        found = self.plan.program.shaped(self.context.shapes.rounded(slots))
+        wrong = sum(int((np.array(found[name]) != own).sum()) for name, own in wanted.items())
+        return {"seconds": seconds, "values": self.batch, "wrong": wrong, "error": error}
 
     def facts(self) -> dict[str, Any]:
         """Parameter set and sizes."""
@@ -109,29 +114,26 @@ class Ours:
             "ring_degree": own["ring_degree"],
             "security_bits": own["security_bits"],
             "log2_failure": self.plan.log2_failure,
+            "lookups": self.plan.work["lookups"],
             "setup_seconds": self.seconds,
             "key_bytes": self.plan.key_bytes,
         }
 
 
-def one_by_one(table: list[int]) -> dict[str, Any]:
-    """Processor seconds of a value with TFHE, after one to warm up. A table of more than 16 entries is read in digits."""
-
-    @pf.program(x=pf.Int(0, len(table) - 1) if len(table) <= 16 else pf.UInt(8))
-    def program(x: pf.Value) -> pf.Value:
-        return pf.lookup(x, table)
-
+def one_by_one(program: pf.Program, given: Arrays, wanted: Arrays) -> dict[str, Any]:
+    """Processor seconds of a value with TFHE, of a few of the batch, after one to warm up."""
     plan = ElementPlan.make(program, PlanOptions().checked(program))
     client = plan.context.generate()
     server = plan.context.server_key(client)
     times, wrong = [], 0
-    for value in random.Random(3).choices(range(len(table)), k=ONE_BY_ONE + 1):
-        inputs = plan.context.encrypt(client, program.flatten({"x": value}))
+    for at in range(ONE_BY_ONE + 1):
+        inputs = plan.context.encrypt(client, program.flatten({name: int(own[at]) for name, own in given.items()}))
         begin = time.process_time()
         results = plan.compute(server, inputs, "cpu", 1, None)
         times.append(time.process_time() - begin)
-        wrong += program.shaped(plan.context.decrypt(client, results)) != {"result": table[value]}
-    return {"seconds": median(times[1:]), "wrong": wrong, "parameters": plan.parameters.name}
+        found = program.shaped(plan.context.decrypt(client, results))
+        wrong += sum(found[name] != own[at] for name, own in wanted.items())
+    return {"seconds": median(times[1:]), "wrong": int(wrong), "parameters": plan.parameters.name}
 
 
 def expect_memory(bits: int, python: str | None) -> None:
@@ -155,9 +157,11 @@ def measured(bits: int, python: str | None, rounds: int) -> dict[str, Any]:
     def program(x: pf.Value) -> pf.Value:
         return pf.lookup(x, table)
 
-    ours = Ours(program, table)
+    given = {"x": np.random.default_rng(7).integers(0, len(table), BATCH[bits])}
+    wanted = {"result": np.array(table)[given["x"]]}
+    ours = Ours(program, BATCH[bits], given)
     row: dict[str, Any] = {"bits": bits, "ours": ours.facts()}
-    sides: dict[str, Any] = {"ours": ours.lookup}
+    sides: dict[str, Any] = {"ours": lambda: ours.execute(wanted)}
     peer = None if python is None else Peer(python)
     if peer is not None:
         row["peer"] = peer.ask(do="prepare", table=table)
@@ -179,7 +183,77 @@ def measured(bits: int, python: str | None, rounds: int) -> dict[str, Any]:
     if peer is not None:
         row["peer"]["peak_gib"] = runs[-1]["peak_gib"]
         peer.close()
-    row["tfhe"] = one_by_one(table)
+    # A table of more than 16 entries is read in digits.
+    in_digits = pf.program(x=pf.UInt(8))(lambda x: pf.lookup(x, table)) if bits == 8 else program
+    row["tfhe"] = one_by_one(in_digits, given, wanted)
+    return row
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program, the same with numpy, and whether TFHE executes it too."""
+
+    program: pf.Program
+    meant: Callable[..., list[NDArray[Any]]]
+    with_tfhe: bool = False
+
+
+def jobs() -> dict[str, Job]:
+    """All jobs by name."""
+    draw = random.Random(5)
+    tables = np.array([draw.sample(range(16), 16) for _ in range(16)])
+    long = np.array(draw.sample(range(1 << 12), 1 << 12))
+
+    def chained(x: pf.Value) -> pf.Value:
+        for own in tables:
+            x = pf.lookup(x, own.tolist())
+        return x
+
+    def table(bits: int, *entries: NDArray[np.int64]) -> pf.Program:
+        kind = pf.Int(0, 15) if bits == 4 else pf.UInt(bits)
+        return pf.program(x=kind)(lambda x: [pf.lookup(x, own.tolist()) for own in entries])
+
+    wide = {"x": pf.UInt(32), "y": pf.UInt(32)}
+    mask = (1 << 32) - 1
+    return {
+        "one table of 4 bits": Job(table(4, tables[0]), lambda x: [tables[0][x]]),
+        "four tables of 4 bits": Job(table(4, *tables[:4]), lambda x: list(tables[:4, x])),
+        "sixteen tables of 4 bits after each other": Job(
+            pf.program(x=pf.Int(0, 15))(chained), lambda x: [reduce(lambda at, own: own[at], tables, x)]
+        ),
+        "a table of 12 bits": Job(table(12, long), lambda x: [long[x]], with_tfhe=True),
+        "x + y of 32 bits": Job(pf.program(**wide)(lambda x, y: x + y), lambda x, y: [x + y & mask], with_tfhe=True),
+        "x < y of 32 bits": Job(pf.program(**wide)(lambda x, y: x < y), lambda x, y: [x < y], with_tfhe=True),
+        "x * y of 32 bits": Job(
+            pf.program(**wide)(lambda x, y: x * y),
+            lambda x, y: [x.astype(np.uint64) * y.astype(np.uint64) & np.uint64(mask)],
+            with_tfhe=True,
+        ),
+    }
+
+
+def worked(name: str, job: Job, rounds: int) -> dict[str, Any]:
+    """One of the jobs, on as many values at once as fit the smallest ring."""
+    draw, program = np.random.default_rng(11), job.program
+    given = {own: draw.integers(0, kind.bounds[1] + 1, BATCH[4]) for own, kind in program.inputs.items()}
+    wanted = dict(zip(program.outputs, (own.astype(np.int64) for own in job.meant(**given)), strict=True))
+    ours = Ours(program, BATCH[4], given)
+    runs = []
+    for at in range(rounds + 1):
+        one = ours.execute(wanted)
+        print(f"{name}: {show(one)}", file=sys.stderr)
+        if at:
+            runs.append(one)
+    own = {
+        "us": median(1e6 * run["seconds"] / run["values"] for run in runs),
+        "values": runs[0]["values"],
+        "wrong": sum(run["wrong"] for run in runs),
+        "error": max(run["error"] for run in runs),
+    }
+    row = {"job": name, "ours": ours.facts() | own}
+    del ours
+    if job.with_tfhe:
+        row["tfhe"] = one_by_one(program, given, wanted)
     return row
 
 
@@ -196,22 +270,27 @@ def main() -> int:
     parser.add_argument(
         "--bits", type=int, action="append", choices=list(BATCH), help="one case; repeat it for several"
     )
+    parser.add_argument(
+        "--job", action="append", choices=list(jobs()), help="one job; repeat it for several; without --bits no tables"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="timed lookups of a case, after one to warm up")
     parser.add_argument("--quick", action="store_true", help="1 and 4 bits, one round")
     parser.add_argument("--output", type=Path, help="the file for the data; by default it is printed")
     options = parser.parse_args()
-    cases = options.bits or (list(BATCH)[:2] if options.quick else list(BATCH))
+    cases = options.bits or ([] if options.job else list(BATCH)[:2] if options.quick else list(BATCH))
+    names = options.job or ([] if options.quick or options.bits else list(jobs()))
     rounds = 1 if options.quick else max(1, options.rounds)
     load = os.getloadavg()[0]
     rows = [measured(bits, options.openfhe, rounds) for bits in cases]
-    data = {"threads": 1, "load": [load, os.getloadavg()[0]], "rounds": rounds, "rows": rows}
+    done = [worked(name, jobs()[name], rounds) for name in names]
+    data = {"threads": 1, "load": [load, os.getloadavg()[0]], "rounds": rounds, "rows": rows, "jobs": done}
     text = json.dumps(data, indent=1)
     if options.output is None:
         print(text)
     else:
         options.output.parent.mkdir(parents=True, exist_ok=True)
         options.output.write_text(text + "\n", encoding="utf-8")
-    return 1 if any(row[side]["wrong"] for row in rows for side in ("ours", "tfhe")) else 0
+    return 1 if any(row[side]["wrong"] for row in [*rows, *done] for side in ("ours", "tfhe") if side in row) else 0
 
 
 if __name__ == "__main__":

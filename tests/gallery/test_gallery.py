@@ -9,10 +9,12 @@ from __future__ import annotations
 import ast
 import os
 import runpy
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polyfabric as pf
 import pytest
 from polyfabric.language.shapes import value_of
 
@@ -21,6 +23,22 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.starts
 
 SHORT = ("adder", "rock_paper_scissors", "blocklist", "permissions", "vote", "mean_and_variance", "risk_score", "stock")
 """Of every scheme, and of small and wide integers."""
+
+ON_SLOTS = (
+    "adder",
+    "blocklist",
+    "check_digit",
+    "game_of_life",
+    "hamming",
+    "magnitude",
+    "median",
+    "permissions",
+    "rock_paper_scissors",
+    "tariff",
+    "transfer",
+    "vote",
+)
+"""Programs that run encrypted on slots too."""
 
 WHOLE = os.environ.get("POLYFABRIC_GALLERY") == "all"
 
@@ -72,6 +90,28 @@ def test_a_program_on_integers_says_the_same_on_slots(name: str) -> None:
     found = batch.shaped(shapes.rounded(batch.native.evaluate(given)))
     for at in range(2):
         check(example, value_of({name: values[at] for name, values in found.items()}))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("check_digit", "rock_paper_scissors") else pytest.param(name, marks=pytest.mark.full)
+        for name in ON_SLOTS
+    ],
+)
+def test_a_program_runs_on_slots_as_with_tfhe(name: str) -> None:
+    example = load(name)
+    program, given = example["program"], example["GIVEN"]
+    batch = program.in_batches(2, longest_table=16)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pf.errors.SecurityWarning)
+        done = batch.run({own: [value, value] for own, value in given.items()}, parameters="toy-10-lookup")
+    assert done.correct
+    tfhe = program.run(given).value
+    for at in range(2):
+        found = value_of({own: values[at] for own, values in done.outputs.items()})
+        expect_equal(found, tfhe, 0.0)
+        check(example, found)
 
 
 def test_the_page_lists_every_program() -> None:

@@ -538,3 +538,18 @@ def test_the_command_line_takes_the_cheaper_way(polyfabric, tmp_path) -> None:
         done = polyfabric(*command, "--scheme", "auto")
         assert done.status == 2
         assert "--scheme auto" in done.err
+
+
+def test_runs_with_the_same_keys_plan_once() -> None:
+    program = pf.program(x=pf.UInt(4))(lambda x: (x + 3, x > 7)).in_batches(3)
+    keys = program.run(x=[1, 2, 3], parameters=TOY).keys
+    first, second, other = (
+        program.run(x=[4, 9, 15], parameters=TOY, keys=keys, **options) for options in ({}, {}, {"max_failure": -100})
+    )
+    assert first.plan is second.plan
+    assert other.plan is not second.plan
+    for result in (first, second, other):
+        assert result.correct
+        assert result.value == ([7, 12, 2], [0, 1, 1])
+    again = pf.program(x=pf.UInt(4))(lambda x: (x + 2, x > 7)).in_batches(3)
+    assert again.run(x=[4, 9, 15], keys=keys).value == ([6, 11, 1], [0, 1, 1])

@@ -21,7 +21,7 @@ from ..host import memory
 from ..host.files import read_bytes
 from ..host.names import suggestion
 from ..importers import heir, trace
-from ..language.lane_program import LONG, SHORT
+from ..language.lane_program import LONG
 from ..language.lane_shapes import MOST_BATCH
 from ..language.program import with_tables
 from ..models.model import Model
@@ -390,9 +390,9 @@ def _made(program: Program, batch: int, scheme: str, entries: int | None) -> Pro
 
 
 def _longest_table(options: PlanOptions) -> int | None:
-    """The entries of the tables of the chosen parameter set, or of machines' sets; `None` if any set may be chosen."""
+    """The entries of the tables of the chosen parameter set; `None` if any set may be chosen."""
     if options.parameters is None:
-        return None if options.machine is None else SHORT
+        return None
     own = longest_table(options.parameters)
     return own and min(own, LONG)
 

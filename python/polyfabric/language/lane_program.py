@@ -17,7 +17,7 @@ from .fixed_type import FixedType
 from .lane_shapes import MOST_BATCH, Ends, LaneShapes, RealEnds, RealTerminal, Vector, in_batch
 from .place import refuse, traced_again, warn_user, whole
 from .program import TfheProgram, traced_in
-from .reals import RealSteps, element_name
+from .real_steps import RealSteps, element_name
 from .reference import Wrapped
 from .slots import Approximated
 from .traced import TracedProgram
@@ -27,7 +27,7 @@ from .types import Bitwise, SlotType, TextType
 L = TypeVar("L", bound="LaneProgram")
 
 SHORT, LONG = 16, 256
-"""Entries of the tables of the built-in parameter sets. Machines have sets with short ones alone."""
+"""Entries of the tables of the built-in parameter sets."""
 
 
 class LaneProgram(TracedProgram):
@@ -111,15 +111,12 @@ class LaneProgram(TracedProgram):
         """As `reference_values`, and for each item the smallest distance of a real number from a border at which it is rounded, in steps."""
         items, wrapped = [], {}
         distances = np.full(self.batch, np.inf)
-        reference = self.integers.reference
         for at, item in enumerate(self.shapes.items(inputs)):
             try:
-                values, own = self.integers.reference_values(item)
+                values, own, distances[at] = self.integers.reference_at(item)
             except InputError as error:
                 raise in_batch(at, error) from None
             items.append(values)
-            if reference is not None and reference.distances:
-                distances[at] = min(reference.distances)
             for wrap in own:
                 key = (wrap.location, wrap.operation, wrap.type)
                 first = wrapped.get(key) or replace(wrap, index=at, count=0)

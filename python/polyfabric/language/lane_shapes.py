@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import isfinite
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from .._native import ElementType
 from ..errors import InputError, ProgramError, shown
 from .mixed_shapes import real_numbers
+from .real_steps import kind_data, kind_of
 from .shapes import Shapes, expect_inputs, written
-from .types import RING_SLOTS, Real, SlotType, TextType, Type, text_bytes
+from .types import SlotType, TextType, Type, text_bytes
 
 MOST_BATCH = 1 << 16
 """Largest batch: the lanes of the largest ring."""
@@ -90,13 +91,8 @@ class RealTerminal:
     @classmethod
     def of(cls, data: Sequence[Any]) -> RealTerminal:
         """From four values, which may come from others."""
-        name, length, bound, elements = data
-        single = length is None
-        if not single and not 1 <= written(int, length, "a length") <= RING_SLOTS:
-            raise ValueError(f"{length} is not a length")
-        if not 0 < written(float, bound, "a bound") < inf:
-            raise ValueError(f"{bound} is not a bound")
-        one = Real.bounded(bound)
+        name, dimensions, bound, elements = data
+        kind = kind_of(dimensions, bound)
         made = [
             float(written(float, own, "a public number"))
             if not isinstance(own, list)
@@ -105,14 +101,14 @@ class RealTerminal:
         ]
         if not all(isfinite(own if isinstance(own, float) else own[1]) for own in made):
             raise ValueError("a number is not finite")
-        if len(made) != (1 if single else length) or any(isinstance(own, tuple) and not own[1] for own in made):
+        if len(made) != kind.length or any(isinstance(own, tuple) and not own[1] for own in made):
             raise ValueError("the elements are not those of the type")
-        return cls(written(str, name, "a name"), one if single else one.vector(length), made)
+        return cls(written(str, name, "a name"), kind, made)
 
     def to_list(self) -> list[Any]:
         """As data."""
         elements = [own if isinstance(own, float) else list(own) for own in self.elements]
-        return [self.name, None if self.kind.scalar else self.kind.length, float(self.kind.bound), elements]
+        return [self.name, *kind_data(self.kind), elements]
 
     @property
     def vectors(self) -> list[str]:
@@ -506,8 +502,8 @@ class LaneShapes:
                 beyond = float((~(distances <= self._bounds[vector])).mean())
                 if beyond > MOST_UNDECIDED:
                     raise InputError(
-                        f"output {vector!r}: {beyond:.0%} of its values are not near an integer, more than {MOST_UNDECIDED:.0%}, so that not only real "
-                        f"numbers near a border can be the cause. {DAMAGED}"
+                        f"output {vector!r}: {beyond:.0%} of its values are not near an integer, more than {MOST_UNDECIDED:.0%}. If so many real "
+                        f"numbers are near a border at which they are rounded, move it, as (x + 0.1).quantize(..). Otherwise: {DAMAGED}"
                     )
                 continue
             farthest = float(distances.max())
@@ -541,10 +537,7 @@ class LaneShapes:
                 rows = (values[at : at + size] for at in range(0, len(values), size))
                 shaped[name] = [self._integers.shaped_output(name, row) for row in rows]
         for real in self._reals.outputs:
-            values = outputs[real.name]
-            size = real.kind.length
-            rows = [values[at : at + size] for at in range(0, len(values), size)]
-            shaped[real.name] = values if real.kind.scalar else rows
+            shaped[real.name] = np.reshape(outputs[real.name], (self.batch, *real.kind.dimensions)).tolist()
         return {name: shaped[name] for name in self._reals.names[1] or shaped}
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._native import Program
 from ..errors import InputError, shown
-from .reals import RealSteps
+from .real_steps import RealSteps
 from .shapes import Shapes, expect_count, expect_inputs, expect_numbers
 from .slot_shapes import expect_bounded
 from .slots import array
@@ -41,9 +41,14 @@ class MixedShapes(Shapes):
             given = inputs[name]
             if isinstance(kind, SlotType):
                 expect_numbers(self._name, name, given, kind)
-                numbers = real_numbers(self._name, name, kind, given).reshape(-1)
-                expect_count(self._name, name, len(numbers), kind)
-                flat[name] = numbers.tolist()
+                numbers = real_numbers(self._name, name, kind, given)
+                expect_count(self._name, name, numbers.size, kind)
+                if kind.shape is not None and numbers.shape != kind.shape:
+                    shape = " x ".join(map(str, numbers.shape))
+                    raise InputError(
+                        f"{self._name}: input {name!r} has the shape {shape}, but {kind} is needed; reshape it"
+                    )
+                flat[name] = numbers.reshape(-1).tolist()
             else:
                 flat[name] = self._digits(name, kind, given) if kind.split else self._numbers(name, kind, given)
         return flat
@@ -52,7 +57,7 @@ class MixedShapes(Shapes):
         """One output in the user's form."""
         kind = self.outputs[name]
         if isinstance(kind, SlotType):
-            return values[0] if kind.scalar else values
+            return np.reshape(values, kind.dimensions).tolist()
         return super().shaped_output(name, values)
 
 

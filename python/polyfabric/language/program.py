@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
-from pickle import PicklingError
 from traceback import extract_tb
 from typing import Any, Self, TypeVar
 
@@ -24,7 +23,8 @@ from .instead import declared
 from .mixed_shapes import MixedShapes
 from .numpy_calls import Asked
 from .place import refuse, source, traced_again, warn_user, whole
-from .reals import RealSteps, RealValue
+from .real_steps import RealSteps
+from .reals import RealValue
 from .reference import Reference, Wrapped
 from .selectors import SelectorValue
 from .shapes import Shapes, written
@@ -68,17 +68,16 @@ class TfheProgram(TracedProgram):
     ) -> None:
         self._begin(native, Shapes(native, scalars, integers), doc)
 
-    def with_reals(self, reals: RealSteps, outputs: list[str]) -> None:
-        """Adds steps on real numbers. `outputs` is the order of all outputs."""
+    def with_reals(self, reals: RealSteps, inputs: list[str], outputs: list[str]) -> None:
+        """Adds steps on real numbers. `inputs` and `outputs` are the order of all."""
         self.reals = reals
-        self.shapes = MixedShapes(self.native, self.shapes, reals, list(self.declared or {}), outputs)
+        self.shapes = MixedShapes(self.native, self.shapes, reals, inputs, outputs)
 
     def _stored(self) -> dict[str, Any]:
-        if self.reals is not None:
-            raise PicklingError(
-                f"{self.name} has real numbers next to integers; pickle its function, and trace it again"
-            )
-        return super()._stored()
+        if self.reals is None:
+            return super()._stored()
+        shapes = {"shapes": self.shapes.to_dict(), "order": [list(self.inputs), list(self.outputs)]}
+        return {"text": self.native.text(), "doc": self.__doc__, "reals": self.reals.to_dict(), **shapes}
 
     def text(self) -> str:
         """As of every program. One with real numbers has a text for batches alone."""
@@ -101,9 +100,18 @@ class TfheProgram(TracedProgram):
         A program without a trace (parsed, restored, or built natively) has no reference. Its lowered operations are evaluated instead,
         so an error of the lowering goes unnoticed, and no wraps are listed.
         """
-        if self.reference is None:
-            return self.native.evaluate(inputs), []
-        return self.reference.evaluate(inputs)
+        values, wrapped, _ = self.reference_at(inputs)
+        return values, wrapped
+
+    def reference_at(self, inputs: Mapping[str, Sequence[int]]) -> tuple[dict[str, list[int]], list[Wrapped], float]:
+        """As `reference_values`, and the smallest distance of a real number from a border at which it is rounded, in steps."""
+        if self.reference is not None:
+            values, wrapped = self.reference.evaluate(inputs)
+            return values, wrapped, min(self.reference.distances, default=inf)
+        if self.reals is None:
+            return self.native.evaluate(inputs), [], inf
+        values, distances = self.reals.evaluate(self.native, inputs)
+        return values, [], min(distances, default=inf)
 
     def _evaluated(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         values, wrapped = self.reference_values(inputs)
@@ -116,6 +124,8 @@ class TfheProgram(TracedProgram):
         program = cls.parse(data["text"])
         shapes = Shapes.of(data["shapes"], program.native)
         program._begin(program.native, shapes, written(str, data["doc"], "its documentation"))
+        if "reals" in data:
+            program.with_reals(RealSteps.of(data["reals"]), *data["order"])
         return program
 
 
@@ -187,7 +197,7 @@ def trace(
             raise refuse(
                 f"{own}: parameter {parameter!r} is {kind}, which {scheme.upper()} cannot encrypt; use {fitting}"
             )
-    least = 1
+    least, refusal = 1, None
     while True:
         made = slot_program.tracer(own, scheme, slots, on_slots, least=least)
         values = {
@@ -200,14 +210,26 @@ def trace(
         except MoreSlots as more:
             least = more.slots
             continue
-        except Rounds:
+        except Rounds as rounds:
             # Rounded numbers are integers, which need lookups on slots.
+            refusal = rounds.refusal
             break
         program = slot_program.finish(made, on_slots, outputs, function.__doc__, kinds[1])
         program.function = function
         return program
-    with traced_again(function):
-        return _trace_elements(function, own, inputs, None, kinds[0])  # type: ignore[arg-type]
+    try:
+        with traced_again(function):
+            return _trace_elements(function, own, inputs, None, kinds[0])  # type: ignore[arg-type]
+    except RealsAloneError as alone:
+        raise (refusal or alone) from None
+    except ProgramError as error:
+        if refusal is None:
+            raise
+        raise ProgramError(f"{refusal}. Next to integers it can be, but: {error}") from None
+
+
+class RealsAloneError(ProgramError):
+    """A program has real numbers that depend on no integer."""
 
 
 def _trace_elements(
@@ -327,9 +349,11 @@ def traced_in(
                 scalars.add(f"->{output}")
         tracer.reference.output(output, value)
     if tracer.reals and not tracer.reals.integer_outputs and set(tracer.reals.outputs) == set(outputs):
-        raise _refused(
-            function,
-            "returns real numbers that depend on no integer; leave unused integer parameters and comparisons out, for a program on reals alone",
+        raise RealsAloneError(
+            _refused(
+                function,
+                "returns real numbers that depend on no integer; leave unused integer parameters and comparisons out, for a program on reals alone",
+            )
         )
     tracer.by_table = tracer.builder.integer_operations_by_table()
     program = kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
@@ -337,7 +361,7 @@ def traced_in(
     program.declared = inputs
     program.reference = tracer.reference.finish()
     if tracer.reals:
-        program.with_reals(tracer.reals, outputs)
+        program.with_reals(tracer.reals, list(inputs), outputs)
     return program, tracer
 
 
@@ -505,7 +529,7 @@ def _listed(function: Callable[..., Any], output: str, values: Sequence[Any]) ->
                 f"returned {output!r}, a list with {value!r} in it, which is not encrypted; return lists of encrypted values",
             )
     single = bool(values) and all(value.type.scalar for value in values)
-    rows = {value.type if isinstance(value, SlotValue) and not value.grid else None for value in values}
+    rows = {_row(value) for value in values}
     if not single and (len(rows) != 1 or None in rows):
         raise _refused(
             function,
@@ -520,6 +544,13 @@ def _listed(function: Callable[..., Any], output: str, values: Sequence[Any]) ->
     except ProgramError as error:
         reason = str(error).partition(": ")[2]
         raise ProgramError(f"{file}:{line}: {function.__name__} returned {output!r}, a list: {reason}") from None
+
+
+def _row(value: TfheValue | RealValue | SlotValue) -> Any:  # noqa: ANN401 - equal for the rows of a matrix
+    """What the rows of a matrix have in common; `None` if the value is no row."""
+    if isinstance(value, RealValue):
+        return value.shape if value.ndim == 1 else None
+    return value.type if isinstance(value, SlotValue) and not value.grid else None
 
 
 def _refused(function: Callable[..., Any], message: str) -> ProgramError:

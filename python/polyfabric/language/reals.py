@@ -5,12 +5,13 @@
         k = x.quantize(pf.Int(-8, 8), 0.125)    # round(x / 0.125): an input of the program on integers
         return (k * k).sum(), k.cast(pf.Real) * 0.125
 
-Every element is one vector of slots. Steps on them are recorded here, and the rest is a program on integers, with hidden inputs for rounded
+Every element is one vector of slots. Steps on them are recorded (`real_steps.py`), and the rest is a program on integers, with hidden inputs for rounded
 numbers and hidden outputs for integers that become real numbers.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import ceil, floor, inf, log
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -26,15 +27,13 @@ from .instead import Absences
 from .numpy_calls import Value
 from .place import expect_unmasked, place, refuse, whole
 from .ranges import Span
+from .real_steps import element_name, nearest
 from .types import Int, SlotType, Type
 from .types import Real as RealType
 
 if TYPE_CHECKING:
     from .tracer import Tracer
     from .values import TfheValue
-
-Native: TypeAlias = tuple[Any, ...]
-"""A step in the form of the lower layers."""
 
 Numbers: TypeAlias = "float | Sequence[float] | NDArray[Any]"
 
@@ -47,91 +46,75 @@ LONGEST, USUAL = 256, 16
 EDGE, RADIX = 0.055, 6
 """With one stage and tables of 16 entries, numbers within this part of a step from a border are undecided; each further stage divides it."""
 
+LEAST_STEP = float(np.finfo(float).tiny)
+"""Smallest step of a rounding: the smallest float with full precision."""
+
 MOST_INTEGER = 2048
 """Greatest absolute value of an integer that becomes a real number, as in the Rust half."""
 
 
-class RealSteps:
-    """The steps on real numbers of one program."""
+class RealValue(Value):
+    """An encrypted real number of a batch, or a vector or matrix of them, in a program that has integers too."""
 
-    def __init__(self) -> None:
-        self.steps: list[Native] = []
-        self.inputs: dict[str, SlotType] = {}
-        self.outputs: dict[str, SlotType] = {}
-        self.hidden: set[str] = set()
-        """The inputs and outputs of the program on integers that only real numbers use."""
+    __slots__ = ("_hi", "_lo", "_steps", "_tracer", "meaning")
+    __hash__ = Absences.__hash__
+    METHODS = frozenset({"argmax", "mean", "reshape", "sum", "transpose"})
 
-    def __bool__(self) -> bool:
-        return bool(self.steps)
-
-    def add(self, *step: Any) -> int:  # noqa: ANN401 - numbers, names and lists
-        """Appends one step."""
-        self.steps.append(step)
-        return len(self.steps) - 1
-
-    def hide(self, what: str) -> str:
-        """A name of a hidden input or output. No parameter of Python has a hyphen."""
-        name = f"{what}-{len(self.hidden)}"
-        self.hidden.add(name)
-        return name
+    def __init__(self, tracer: Tracer, steps: Any, lo: Any, hi: Any) -> None:  # noqa: ANN401 - numbers or arrays of one shape
+        self._tracer = tracer
+        self._steps = np.asarray(steps)
+        self._lo, self._hi = np.asarray(lo, dtype=float), np.asarray(hi, dtype=float)
+        self.meaning: int | None = None
 
     @property
-    def integer_outputs(self) -> bool:
-        """Whether integers become real numbers."""
-        return any(name.startswith("integer-") for name in self.hidden)
+    def steps(self) -> list[int]:
+        """The step of each element, row by row."""
+        return list(self._steps.reshape(-1).tolist())
 
-    def output(self, name: str, value: RealValue) -> None:
-        """An output of the program."""
-        self.outputs[name] = value.type
-        for at, step in enumerate(value.steps):
-            self.add(step, element_name(name, at, value.length))
-
-
-def element_name(name: str, at: int, length: int) -> str:
-    """The vector of slots that holds an element, as the Rust half names it."""
-    return name if length == 1 else f"{name}.{at}"
-
-
-class RealValue(Value):
-    """An encrypted real number of a batch, or a vector of them, in a program that has integers too."""
-
-    __slots__ = ("_tracer", "meaning", "scalar", "spans", "steps")
-    __hash__ = Absences.__hash__
-    METHODS = frozenset({"argmax", "mean", "sum"})
-
-    def __init__(self, tracer: Tracer, steps: list[int], spans: list[tuple[float, float]], *, scalar: bool) -> None:
-        self._tracer = tracer
-        self.steps = steps
-        """The step of each element."""
-        self.spans = spans
+    @property
+    def spans(self) -> list[tuple[float, float]]:
         """Least and greatest value of each element."""
-        self.scalar = scalar
-        self.meaning: int | None = None
+        return list(zip(self._lo.reshape(-1).tolist(), self._hi.reshape(-1).tolist(), strict=True))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """numpy's shape: () for a single number."""
+        return self._steps.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._steps.ndim
+
+    @property
+    def scalar(self) -> bool:
+        """Whether it is a single number."""
+        return self.ndim == 0
 
     @property
     def length(self) -> int:
         """The number of elements."""
-        return len(self.steps)
+        return self._steps.size
 
     @property
     def type(self) -> SlotType:
         """Real numbers up to the greatest magnitude that they can have."""
-        most = max(max(abs(lo), abs(hi)) for lo, hi in self.spans) or 1.0
+        most = float(max(abs(self._lo).max(), abs(self._hi).max())) or 1.0
         made = RealType.bounded(most)
-        return made if self.scalar else made.vector(self.length)
+        return made if self.scalar else made.matrix(*self.shape) if self.ndim == 2 else made.vector(self.length)
 
     def __len__(self) -> int:
         if self.scalar:
             raise refuse("a single real number has no length; use a vector")
-        return self.length
+        return self.shape[0]
 
     def __repr__(self) -> str:
         return f"<encrypted {self.type}>"
 
     def _instead(self, _name: str, _operands: int) -> str:
         return (
-            "in a program that also compares or rounds real numbers, or has integers, they have only +, -, *, @, .sum(), .mean(), .quantize(..), "
-            ".argmax() and comparisons; compare the decrypted result instead, or use pf.sign(x - limit), a polynomial, or round first: "
+            "in a program that also compares or rounds real numbers, or has integers, they have only +, -, *, @, .sum(), .mean(), .T, .reshape(..), "
+            ".quantize(..), .argmax() and comparisons; compare the decrypted result instead, or use pf.sign(x - limit), a polynomial, or round first: "
             "k = x.quantize(pf.Int(-8, 7), step)"
         )
 
@@ -157,19 +140,6 @@ class RealValue(Value):
 
     # -- building ---------------------------------------------------------------------------------------------------
 
-    def _made(
-        self,
-        op: str,
-        steps: list[int],
-        spans: list[tuple[float, float]],
-        operands: Sequence[Any],
-        rule: Callable[..., NDArray[Any]],
-        *,
-        scalar: bool,
-    ) -> RealValue:
-        made = RealValue(self._tracer, steps, spans, scalar=scalar)
-        return noted(self._tracer, op, made, operands, rule)
-
     def _public(self, given: object) -> NDArray[np.float64]:
         """Public numbers of an operation."""
         if hasattr(type(given), "meaning") or isinstance(given, Value):
@@ -184,14 +154,17 @@ class RealValue(Value):
             raise refuse("a public operand is not finite; correct the data")
         return numbers
 
-    def _broadcast(self, other: RealValue | NDArray[np.float64], op: str) -> tuple[int, bool]:
-        """Number of elements of a result, and whether it is a single number."""
-        length, scalar = (other.length, other.scalar) if isinstance(other, RealValue) else (other.size, not other.ndim)
-        if not isinstance(other, RealValue) and other.ndim > 1:
-            raise refuse(f"{op}: real numbers next to integers have no matrices; give a vector of {self.length}")
-        if not (self.scalar or scalar or length == self.length):
-            raise refuse(f"{op}: a vector of {self.length} with one of {length}; give vectors of one length")
-        return (self.length if scalar else length), self.scalar and scalar
+    def _shape_with(self, other: RealValue | NDArray[np.float64], op: str) -> tuple[int, ...]:
+        """The shape of a result of each element with its own of `other`."""
+        try:
+            return np.broadcast_shapes(self.shape, other.shape)
+        except ValueError:
+            own, given = (" x ".join(map(str, shape)) for shape in (self.shape, other.shape))
+            raise refuse(f"{op}: {own} numbers with {given}; give as many, or one number") from None
+
+    def _to(self, shape: tuple[int, ...]) -> RealValue:
+        """Copies of elements, as numpy broadcasts them."""
+        return RealValue(self._tracer, *(np.broadcast_to(own, shape) for own in (self._steps, self._lo, self._hi)))
 
     def _expect_own(self, other: RealValue) -> RealValue:
         if other._tracer is not self._tracer:
@@ -203,35 +176,32 @@ class RealValue(Value):
         op: str,
         rows: list[list[tuple[int, float]]],
         bias: NDArray[np.float64],
+        shape: tuple[int, ...],
         operands: Sequence[RealValue],
         rule: Callable[..., NDArray[Any]],
-        *,
-        scalar: bool,
     ) -> RealValue:
-        """Sums of weighted steps, one for each row."""
+        """Sums of weighted steps, one for each element of a result of `shape`."""
         known = {step: span for value in operands for step, span in zip(value.steps, value.spans, strict=True)}
         steps, spans = [], []
-        for terms, constant in zip(rows, bias.tolist(), strict=True):
+        for terms, constant in zip(rows, bias.reshape(-1).tolist(), strict=True):
             ends = [sorted((weight * known[step][0], weight * known[step][1])) for step, weight in terms]
             spans.append((constant + sum(lo for lo, _ in ends), constant + sum(hi for _, hi in ends)))
             unchanged = len(terms) == 1 and terms[0][1] == 1.0 and not constant
             steps.append(terms[0][0] if unchanged else self._tracer.reals.add(terms, constant))
-        return self._made(op, steps, spans, operands, rule, scalar=scalar)
+        lo, hi = (np.reshape(ends, shape) for ends in zip(*spans, strict=True))
+        return noted(self._tracer, op, RealValue(self._tracer, np.reshape(steps, shape), lo, hi), operands, rule)
 
     def _plus(self, other: object, sign: float, op: str) -> RealValue:
         if isinstance(other, RealValue):
-            length, scalar = self._broadcast(self._expect_own(other), op)
-            pairs = [(self._at(at), other._at(at)) for at in range(length)]
+            shape = self._shape_with(self._expect_own(other), op)
+            pairs = zip(self._to(shape).steps, other._to(shape).steps, strict=True)
             rows = [[(a, 1.0 + sign)] if a == b else [(a, 1.0), (b, sign)] for a, b in pairs]
-            return self._weighted(op, rows, np.zeros(length), (self, other), lambda a, b: a + sign * b, scalar=scalar)
+            return self._weighted(op, rows, np.zeros(shape), shape, (self, other), lambda a, b: a + sign * b)
         numbers = self._public(other)
-        length, scalar = self._broadcast(numbers, op)
-        bias = np.broadcast_to(sign * numbers, (length,))
-        rows = [[(self._at(at), 1.0)] for at in range(length)]
-        return self._weighted(op, rows, bias, (self,), lambda a: a + bias, scalar=scalar)
-
-    def _at(self, at: int) -> int:
-        return self.steps[0 if self.scalar else at]
+        shape = self._shape_with(numbers, op)
+        rows = [[(step, 1.0)] for step in self._to(shape).steps]
+        bias = np.broadcast_to(sign * numbers, shape)
+        return self._weighted(op, rows, bias, shape, (self,), lambda a: a + bias)
 
     # -- arithmetic -------------------------------------------------------------------------------------------------
 
@@ -254,20 +224,19 @@ class RealValue(Value):
 
     def __mul__(self, other: RealValue | Numbers) -> RealValue:
         if isinstance(other, RealValue):
-            length, scalar = self._broadcast(self._expect_own(other), "*")
-            steps, spans = [], []
-            for at in range(length):
-                steps.append(self._tracer.reals.add(self._at(at), other._at(at)))
-                ends = [
-                    a * b for a in self.spans[0 if self.scalar else at] for b in other.spans[0 if other.scalar else at]
-                ]
-                spans.append((min(ends), max(ends)))
-            return self._made("*", steps, spans, (self, other), lambda a, b: a * b, scalar=scalar)
+            shape = self._shape_with(self._expect_own(other), "*")
+            left, right = self._to(shape), other._to(shape)
+            steps = [self._tracer.reals.add(a, b) for a, b in zip(left.steps, right.steps, strict=True)]
+            ends = np.stack([a * b for a in (left._lo, left._hi) for b in (right._lo, right._hi)])
+            # A square is not negative.
+            least = np.where(left._steps == right._steps, ends.min(axis=0).clip(min=0), ends.min(axis=0))
+            made = RealValue(self._tracer, np.reshape(steps, shape), least, ends.max(axis=0))
+            return noted(self._tracer, "*", made, (self, other), lambda a, b: a * b)
         numbers = self._public(other)
-        length, scalar = self._broadcast(numbers, "*")
-        weights = np.broadcast_to(numbers, (length,))
-        rows = [[(self._at(at), weight)] for at, weight in enumerate(weights.tolist())]
-        return self._weighted("*", rows, np.zeros(length), (self,), lambda a: a * weights, scalar=scalar)
+        shape = self._shape_with(numbers, "*")
+        weights = np.broadcast_to(numbers, shape)
+        rows = [[own] for own in zip(self._to(shape).steps, weights.reshape(-1).tolist(), strict=True)]
+        return self._weighted("*", rows, np.zeros(shape), shape, (self,), lambda a: a * weights)
 
     __rmul__ = __mul__
 
@@ -290,69 +259,116 @@ class RealValue(Value):
         return made
 
     def __matmul__(self, other: RealValue | Numbers) -> RealValue:
-        if isinstance(other, RealValue):
-            if self.scalar or other.scalar:
-                raise refuse("@ takes vectors, but an operand is a single real number; use *")
-            return (self * other).sum()
-        weights = self._public(other)
-        return self._matrix(weights.T, weights)
+        if not isinstance(other, RealValue):
+            weights = self._public(other)
+            self._expect_factors(self.shape, weights.shape)
+            return self.T._times(weights.T, lambda a: weights.T @ a).T
+        self._expect_factors(self.shape, self._expect_own(other).shape)
+        # Rows next to columns.
+        left = self if self.ndim == 1 or other.ndim == 1 else self._view((self.shape[0], 1, self.shape[1]))
+        return (left * other.T).sum(axis=-1)
 
     def __rmatmul__(self, other: Numbers) -> RealValue:
         weights = self._public(other)
-        return self._matrix(weights, weights)
+        self._expect_factors(weights.shape, self.shape)
+        return self._times(weights, lambda a: weights @ a)
 
-    def _matrix(self, rows: NDArray[np.float64], given: NDArray[np.float64]) -> RealValue:
-        if self.scalar or not 1 <= given.ndim <= 2 or np.atleast_2d(rows).shape[1] != self.length or not rows.size:
-            shape = " x ".join(map(str, given.shape)) or "one number"
-            raise refuse(
-                f"an array of {shape} cannot be multiplied with {self.type}; give a matrix with {self.length} columns, or rows if it is the right operand"
-            )
-        flat = np.atleast_2d(rows)
-        terms = [
-            [(step, weight) for step, weight in zip(self.steps, row, strict=True) if weight] for row in flat.tolist()
+    def _expect_factors(self, left: tuple[int, ...], right: tuple[int, ...]) -> None:
+        """Rejects shapes without a product of matrices."""
+        if not left or not right or max(len(left), len(right)) > 2 or left[-1] != right[0] or 0 in left + right:
+            own, given = (" x ".join(map(str, shape)) or "one number" for shape in (left, right))
+            raise refuse(f"@: {own} with {given}; give vectors and matrices whose lengths fit, or use *")
+
+    def _times(self, weights: NDArray[np.float64], rule: Callable[..., NDArray[Any]]) -> RealValue:
+        """Public weights @ this."""
+        columns = self._steps.reshape(self.shape[0], -1).T.tolist()
+        rows = [
+            [(step, weight) for step, weight in zip(column, row, strict=True) if weight]
+            for row in np.atleast_2d(weights).tolist()
+            for column in columns
         ]
-        scalar = rows.ndim == 1
-        return self._weighted("@", terms, np.zeros(len(flat)), (self,), lambda a: flat @ a, scalar=scalar)
+        shape = weights.shape[:-1] + self.shape[1:]
+        return self._weighted("@", rows, np.zeros(shape), shape, (self,), rule)
 
-    def sum(self) -> RealValue:
-        """The sum of the elements."""
-        return self @ np.ones(self.length) if not self.scalar else self
+    def sum(self, axis: int | None = None) -> RealValue:
+        """The sum of the elements, or of those along an axis."""
+        return self._total(axis, "sum", np.sum, 1.0)
 
-    def mean(self) -> RealValue:
-        """The mean of the elements."""
-        return self @ np.full(self.length, 1 / self.length) if not self.scalar else self
+    def mean(self, axis: int | None = None) -> RealValue:
+        """The mean of the elements, or of those along an axis."""
+        count = self.length if axis is None else self.shape[self._axis(axis)]
+        return self._total(axis, "mean", np.mean, 1 / count)
+
+    def _axis(self, axis: int) -> int:
+        most = self.ndim - 1
+        if self.scalar:
+            raise refuse("a single real number has no axis; leave axis= out")
+        return whole("the axis", axis, -self.ndim, most) % self.ndim
+
+    def _total(self, axis: int | None, op: str, rule: Callable[..., Any], weight: float) -> RealValue:
+        if self.scalar and axis is None:
+            return self
+        at = None if axis is None else self._axis(axis)
+        flat = self._steps.reshape(1, -1) if at is None else np.moveaxis(self._steps, at, -1)
+        shape = () if at is None else flat.shape[:-1]
+        # A number that is there several times has one weight.
+        rows = [
+            [(step, weight * count) for step, count in Counter(row).items()]
+            for row in flat.reshape(-1, flat.shape[-1]).tolist()
+        ]
+        return self._weighted(op, rows, np.zeros(shape), shape, (self,), lambda a: rule(a, axis=at))
 
     # -- parts ------------------------------------------------------------------------------------------------------
+
+    def _view(self, shape: tuple[int, ...]) -> RealValue:
+        """The same elements in another shape."""
+        made = RealValue(self._tracer, *(own.reshape(shape) for own in (self._steps, self._lo, self._hi)))
+        made.meaning = self.meaning
+        return made
+
+    def _taken(self, op: str, take: Callable[[NDArray[Any]], NDArray[Any]]) -> RealValue:
+        """Elements in another order."""
+        made = RealValue(self._tracer, *(take(own) for own in (self._steps, self._lo, self._hi)))
+        return noted(self._tracer, op, made, (self,), take)
 
     def __getitem__(self, index: Any) -> RealValue:  # noqa: ANN401 - whatever the user writes
         if self.scalar:
             raise refuse("a single real number has no elements; use a vector")
         try:
-            taken = np.arange(self.length)[index]
+            taken = self._steps[index]
         except (IndexError, TypeError, ValueError):
+            shape = " x ".join(map(str, self.shape))
             raise refuse(
-                f"the index {index!r:.80} is not one of a vector of {self.length}; give public integers or a slice"
+                f"the index {index!r:.80} is not one of {shape} numbers; give public integers or slices"
             ) from None
-        places = np.atleast_1d(taken).reshape(-1).tolist()
-        if not places:
-            raise refuse(f"the index {index!r:.80} takes no element; take at least one")
-        return self._made(
-            "take",
-            [self.steps[at] for at in places],
-            [self.spans[at] for at in places],
-            (self,),
-            lambda a: np.asarray(a)[places],
-            scalar=np.ndim(taken) == 0,
-        )
+        if not taken.size or taken.ndim > 2:
+            raise refuse(
+                f"the index {index!r:.80} takes {taken.size} elements with {taken.ndim} axes; take at least one, and two axes at most"
+            )
+        return self._taken("take", lambda a: np.asarray(a[index]))
 
     def __iter__(self) -> Iterator[RealValue]:
         return (self[at] for at in range(len(self)))
 
+    @property
+    def T(self) -> RealValue:  # noqa: N802 - as in numpy
+        """The transpose."""
+        return self if self.ndim < 2 else self._taken("transpose", np.transpose)
+
+    def transpose(self) -> RealValue:
+        """See `T`."""
+        return self.T
+
     def reshape(self, *shape: int) -> RealValue:
-        """The same vector: real numbers next to integers have no matrices."""
-        if shape not in ((-1,), (self.length,)):
-            raise refuse(f"real numbers next to integers have no matrices; keep the vector of {self.length}")
-        return self
+        """The same elements in another shape, of two axes at most."""
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+        try:
+            made = self._steps.reshape(wanted)
+        except (TypeError, ValueError):
+            raise refuse(f"{self.length} numbers have no shape {wanted!r:.80}; give one of as many") from None
+        if not 1 <= made.ndim <= 2:
+            raise refuse(f"the shape {wanted!r:.80} has {made.ndim} axes; give one or two")
+        return self._taken("reshape", lambda a: a.reshape(made.shape))
 
     # -- integers ---------------------------------------------------------------------------------------------------
 
@@ -368,6 +384,7 @@ class RealValue(Value):
             )
         size = self._positive("step", step)
         lo, hi = kind.bounds
+        self._expect_vector("quantize")
 
         def levels(span: tuple[float, float]) -> tuple[float, list[int]]:
             count = span[1] / size - span[0] / size
@@ -382,13 +399,20 @@ class RealValue(Value):
 
         return self._rounded("quantize", size, levels, (lo, hi), gap)
 
+    def _expect_vector(self, op: str) -> None:
+        """Rejects matrices, which integers do not have."""
+        if self.ndim > 1:
+            raise refuse(
+                f"{op}: {self.type} is a matrix, but integers are numbers and vectors; take rows, [row > 0 for row in x], or x.reshape(-1)"
+            )
+
     def _positive(self, what: str, given: float) -> float:
         try:
             number = float(given)
         except (TypeError, ValueError, OverflowError):
             number = inf
-        if not 0 < number < inf:
-            raise refuse(f"the {what} is {given!r:.80}; give a positive, finite number")
+        if not LEAST_STEP <= number < inf:
+            raise refuse(f"the {what} is {given!r:.80}; give a positive, finite number of at least {LEAST_STEP:g}")
         return number
 
     @property
@@ -443,9 +467,9 @@ class RealValue(Value):
                 tracer.reals.add(self.steps[at], own, offset, table, stages, name, place_of * self.length + at)
 
         def rule(x: NDArray[Any]) -> NDArray[Any]:
-            nearest, distances = zip(*map(_nearest, np.atleast_1d(x).tolist(), sizes, tables), strict=True)
+            entries, distances = zip(*map(nearest, np.atleast_1d(x).tolist(), sizes, tables), strict=True)
             tracer.reference.distances.append(min(distances))
-            return np.array(nearest)
+            return np.array(entries)
 
         return noted(tracer, op, made, (self,), rule)
 
@@ -454,13 +478,18 @@ class RealValue(Value):
         if isinstance(other, RealValue):
             return (self - other)._above(0.0, yes, no, op, gap)
         numbers = self._public(other)
-        length, _ = self._broadcast(numbers, op)
-        value = self if length == self.length else self + np.zeros(length)
-        thresholds = np.broadcast_to(numbers, (length,))
+        shape = self._shape_with(numbers, op)
+        value = self if shape == self.shape else self + np.zeros(shape)
+        value._expect_vector(op)
+        thresholds = np.broadcast_to(numbers, shape).reshape(-1)
         half = USUAL // 2
         # The border lies between the two middle entries.
         reach = [max(t - lo, hi - t) for t, (lo, hi) in zip(thresholds.tolist(), value.spans, strict=True)]
         sizes = np.array(reach) / (half - 1)
+        if not (sizes >= LEAST_STEP).all():
+            raise refuse(
+                f"{op}: the numbers differ from the other operand by at most {min(reach):g}, too little for floating point; scale both sides"
+            )
 
         def levels(span: tuple[float, float], at: int) -> tuple[float, list[int]]:
             threshold = float(thresholds[at])
@@ -497,6 +526,7 @@ class RealValue(Value):
 
     def argmax(self, *, gap: float | None = None) -> TfheValue:
         """The index of the greatest element: all pairs are compared."""
+        self._expect_vector("argmax")
         count = len(self)
         if count < 2:
             raise refuse("argmax: the vector has one element; give two or more")
@@ -513,20 +543,15 @@ class RealValue(Value):
         return (np.arange(count) @ greatest).assume(Int(0, count - 1))
 
 
-def _nearest(x: float, size: float, table: tuple[float, list[int]]) -> tuple[int, float]:
-    """The entry of the nearest multiple, and the distance in steps from a border between different entries."""
-    offset, entries = table
-    at = (x - offset) / size
-    nearest = min(max(floor(at + 0.5), 0), len(entries) - 1)
-    own = entries[nearest]
-    above = nearest + 0.5 - at if nearest + 1 < len(entries) and entries[nearest + 1] != own else inf
-    below = at - nearest + 0.5 if nearest and entries[nearest - 1] != own else inf
-    return own, min(above, below)
-
-
 def noted(tracer: Tracer, op: str, made: Any, operands: Sequence[Any], rule: Callable[..., NDArray[Any]]) -> Any:  # noqa: ANN401
     """Records the meaning of a step on real numbers."""
-    tracer.reference.note_real(op, made, operands, lambda *given: rule(*map(np.asarray, given)).reshape(-1).tolist())
+    shapes = [one.shape if isinstance(one, RealValue) else () if one.scalar else (one.length,) for one in operands]
+
+    def flat(*given: Any) -> list[Any]:  # noqa: ANN401 - numbers of each operand
+        arrays = (np.reshape(one, shape) for one, shape in zip(given, shapes, strict=True))
+        return list(np.asarray(rule(*arrays)).reshape(-1).tolist())
+
+    tracer.reference.note_real(op, made, operands, flat)
     return made
 
 
@@ -536,20 +561,24 @@ def declared(tracer: Tracer, name: str, kind: SlotType) -> RealValue:
         raise refuse(
             f"{tracer.name}: parameter {name!r} is {kind}, which integers cannot be mixed with; use pf.Real, or a program without integers"
         )
-    if kind.shape is not None:
-        raise refuse(
-            f"{tracer.name}: parameter {name!r} is a matrix, but real numbers next to integers are numbers and vectors; declare it pf.Real.vector({kind.length})"
-        )
     tracer.reals.inputs[name] = kind
     bound = float(kind.bound)
     steps = [tracer.reals.add(element_name(name, at, kind.length), bound) for at in range(kind.length)]
-    return RealValue(tracer, steps, [(-bound, bound)] * kind.length, scalar=kind.scalar)
+    made = np.reshape(steps, kind.dimensions)
+    return RealValue(tracer, made, np.full(made.shape, -bound), np.full(made.shape, bound))
 
 
-def from_integer(value: TfheValue) -> RealValue:
-    """Integers as real numbers."""
+def from_integer(value: TfheValue, kind: SlotType) -> RealValue:
+    """Integers as real numbers of `kind`. Without a bound of their own, those have the integers' range."""
     tracer, form = value._tracer, value.form
     lo, hi = value.type.bounds
+    if kind.bound != RealType.bound and max(-lo, hi) > kind.bound:
+        raise refuse(
+            f"cast: {value.type} has values up to {max(-lo, hi)}, but {kind!r} has at most {kind.bound:g}; cast to pf.Real, or narrow the range with "
+            "x.assume(pf.Int(lo, hi))"
+        )
+    if not kind.scalar and kind.dimensions != (() if value.scalar else (value.length,)):
+        raise refuse(f"cast: {value.type} is not as long as {kind!r}; cast to pf.Real, which keeps the length")
     if max(-lo, hi) > MOST_INTEGER:
         raise refuse(
             f"cast: {value.type} has values up to {max(-lo, hi)}, but integers as real numbers have at most {MOST_INTEGER}; narrow its range with "
@@ -572,13 +601,14 @@ def from_integer(value: TfheValue) -> RealValue:
             tracer.reals.add([(digit, float(4**place_of)) for place_of, digit in enumerate(digits[at::length])], 0.0)
             for at in range(length)
         ]
-    made = RealValue(tracer, steps, [(float(lo), float(hi))] * length, scalar=value.scalar)
+    shape = () if value.scalar else (length,)
+    made = RealValue(tracer, np.reshape(steps, shape), np.full(shape, lo), np.full(shape, hi))
     return noted(tracer, "cast", made, (value,), lambda k: k.astype(float))
 
 
 def chosen(condition: TfheValue, then: Any, otherwise: Any) -> RealValue:  # noqa: ANN401 - real or public numbers
     """`then` where the condition holds, else `otherwise`: a product of real numbers."""
-    factor = from_integer(condition)
+    factor = from_integer(condition, RealType)
     difference = then - otherwise
     return factor * difference + otherwise
 
@@ -591,13 +621,10 @@ def concat(values: Sequence[Any]) -> RealValue:
     first = values[0]
     for value in values:
         first._expect_own(value)
-    steps = [step for value in values for step in value.steps]
-    spans = [span for value in values for span in value.spans]
-    return first._made(
-        "concat",
-        steps,
-        spans,
-        values,
-        lambda *given: np.concatenate([np.atleast_1d(one) for one in given]),
-        scalar=False,
-    )
+    parts = [value if value.ndim else value._view((1,)) for value in values]
+    if len({part.shape[1:] for part in parts}) > 1:
+        shapes = ", ".join(str(value.type) for value in values)
+        raise refuse(f"concat: {shapes}; give vectors, or matrices of one width")
+    arrays = ([getattr(part, name) for part in parts] for name in ("_steps", "_lo", "_hi"))
+    made = RealValue(first._tracer, *map(np.concatenate, arrays))
+    return noted(first._tracer, "concat", made, parts, lambda *given: np.concatenate(given))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from ..errors import ProgramError
 from .instead import Absences
 from .place import refuse
 
@@ -12,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Rounds(Exception):  # noqa: N818 - not a user's error: the program is traced as one with integers
-    """Real numbers are rounded or compared."""
+    """Real numbers are rounded or compared, or used so that they may be: `refusal` is the error if they are not."""
+
+    def __init__(self, refusal: ProgramError | None = None) -> None:
+        self.refusal = refusal
 
 
 class Refusals:

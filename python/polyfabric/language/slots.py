@@ -24,7 +24,7 @@ from .instead import NUMBERS, REALS, Absences, approximated, unsuited, written
 from .numpy_calls import Asked, Value
 from .place import place, placed, refuse, whole
 from .slot_reference import Reference, means, slotwise
-from .slot_refusals import Refusals
+from .slot_refusals import Refusals, Rounds
 from .slot_repeats import repeating
 from .types import SlotType, is_packed
 
@@ -627,10 +627,12 @@ class SlotValue(Refusals, Value):
 
     def __iter__(self) -> Iterator[SlotValue]:
         if self.grid is None:
-            raise refuse(
+            refusal = refuse(
                 "a vector of slots cannot be iterated, since each slot would take a rotation; compute on all of them at once, "
                 "x * x and x.sum(), or select one, x[i], or a range, x[i:j]"
             )
+            # Elements of a batch are vectors of slots each.
+            raise Rounds(refusal) if self._rounds_in_batches() else refusal
         return (self[row] for row in range(self.grid[0]))
 
     @means(lambda x, index: x[index])

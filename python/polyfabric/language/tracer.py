@@ -29,7 +29,8 @@ from .digits import Digits
 from .numpy_calls import Asked
 from .place import place
 from .ranges import Span
-from .reals import RealSteps, RealValue
+from .real_steps import RealSteps
+from .reals import RealValue
 from .reals import declared as declared_real
 from .reference import Reference
 from .types import FARTHEST, MOST_CAST, MOST_INDEX, MOST_LOOKED_UP, SlotType, Type

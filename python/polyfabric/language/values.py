@@ -341,7 +341,7 @@ class TfheValue(Value):
         """The same values modulo 2^bits of another type, `pf.UInt(bits)` or `pf.SInt(bits)`, as `pf.Fixed` numbers, or in programs on batches as
         `pf.Real` numbers."""
         if isinstance(kind, SlotType) and kind.kind == "real":
-            return from_integer_to_real(self)  # type: ignore[return-value]
+            return from_integer_to_real(self, kind)  # type: ignore[return-value]
         if isinstance(kind, FixedType):
             from .fixed import from_integer
 

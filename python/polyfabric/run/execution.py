@@ -93,9 +93,11 @@ def run(
     """See `Program.run`."""
     program.flatten(inputs)
     options = replace(options, machine=place(on))
-    if keys is not None:
+    if keys is None:
+        planned = make_plan(program, options)
+    else:
         options = with_keys(program, options, keys)
-    planned = make_plan(program, options)
+        planned = keys.planned(program, options, lambda: make_plan(program, options))
     with memory.limited(options.memory):
         return run_plan(planned, inputs, on=on, keys=keys, threads=threads, flood=flood, progress=progress)
 

@@ -8,7 +8,7 @@ Every file names its key generation; files of different generations are rejected
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -108,6 +108,8 @@ class Decrypted:
     """Rounding error of the clear program's own result 0, with CKKS."""
     input_size: float = 0.0
     """Largest declared magnitude of an input."""
+    undecided: Sequence[int] = ()
+    """Items of a batch with a real number so near a border that it may be rounded either way. They are not compared."""
 
     @property
     def value(self) -> Any:  # noqa: ANN401 - whatever the program's function returns
@@ -140,7 +142,8 @@ class Decrypted:
         if self.expected is None:
             return data
         judged = {"correct": self.correct, "verdict": self.verdict, "problem": self.problem}
-        return {**data, **judged, "expected": plain(self.expected), "error": self.error}
+        undecided = {"undecided": list(self.undecided)} if self.undecided else {}
+        return {**data, **judged, "expected": plain(self.expected), "error": self.error, **undecided}
 
 
 @dataclass(frozen=True)
@@ -215,7 +218,7 @@ class Steps:
         files: dict[str, Callable[[Path], object]] = {
             self._input(name).name: partial(_write, planned.context, ciphertexts, name, outputs=False) for name in flat
         }
-        noted = {"values": expected.values, "magnitudes": expected.magnitudes}
+        noted = {"values": expected.values, "magnitudes": expected.magnitudes, "undecided": expected.undecided}
         files[EXPECTED] = partial(write_text, text=json.dumps(noted), private=True)
         write_together(self.folder, files)
         return Encrypted(planned.parameters.name, self.folder, list(flat))
@@ -285,9 +288,10 @@ class Steps:
         if not (self.folder / EXPECTED).exists():
             return Decrypted(outputs, planned.bounds(flood))
         expected = _read(self.folder / EXPECTED, found)
-        errors, shaped = planned.errors(found, expected.values), planned.program.shaped(expected.values)
+        errors = planned.errors(found, expected.values, expected.undecided)
+        shaped = planned.program.shaped(expected.values)
         bounds, rounding = planned.bounds(flood, expected), planned.rounding(expected.magnitudes)
-        return Decrypted(outputs, bounds, shaped, errors, rounding, planned.input_size)
+        return Decrypted(outputs, bounds, shaped, errors, rounding, planned.input_size, expected.undecided)
 
     def conform(self, *, skip: Collection[str] = ()) -> Conformance:
         """Executes the inputs at every place: on this CPU with each of its instruction sets, with the interpreter, on its GPU if it has one, and by
@@ -434,7 +438,8 @@ def _read(path: Path, found: Values) -> Expected:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         values = {name: _like(data["values"][name], sample) for name, sample in found.items()}
-        return Expected(values, [float(size) for size in data["magnitudes"]])
+        undecided = [int(at) for at in data["undecided"]]
+        return Expected(values, [float(size) for size in data["magnitudes"]], undecided=undecided)
     except OSError as problem:
         raise FileError(f"{path}: cannot read ({problem.strerror}); run --step encrypt first") from problem
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as problem:
@@ -442,11 +447,11 @@ def _read(path: Path, found: Values) -> Expected:
 
 
 def _like(values: Any, sample: Any) -> Any:  # noqa: ANN401 - what a file holds
-    """`values` in the form of `sample`: integers, or real and imaginary parts."""
+    """`values` in the form of `sample`: integers, real numbers, or real and imaginary parts."""
     if isinstance(sample, tuple):
         re, im = ([float(value) for value in half] for half in values)
         if (len(re), len(im)) == (len(sample[0]), len(sample[1])):
             return re, im
     elif len(values) == len(sample):
-        return [int(value) for value in values]
+        return [type(own)(value) for own, value in zip(sample, values, strict=True)]
     raise ValueError("another number of values")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import _native
 from ..errors import FileError, InputError, ParameterError
@@ -21,6 +21,8 @@ from .messages import EvaluationKey
 
 if TYPE_CHECKING:
     from ..host.progress import ProgressHook
+    from ..language.traced import TracedProgram
+    from ..schemes.options import PlanOptions
 
 SCHEMES = ("tfhe", "ckks", "bgv")
 
@@ -131,6 +133,8 @@ class Keys:
 
     client: ClientKey
     server: ServerKey
+    _last: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The last program that ran with them, its options and its plan."""
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -169,6 +173,14 @@ class Keys:
             )
         client = context.generate()
         return cls(client, context.server_key(client, progress))
+
+    def planned(self, program: TracedProgram, options: PlanOptions, make: Callable[[], Plan]) -> Plan:
+        """The plan of the last run with these keys if it was of the same program with the same options. Otherwise a new one, which `make` returns."""
+        wanted = {"program": program, "options": options}
+        if any(self._last.get(name) != value for name, value in wanted.items()):
+            self._last.clear()
+            self._last.update(plan=make(), **wanted)
+        return self._last["plan"]
 
     @cached_property
     def evaluation_key(self) -> EvaluationKey:

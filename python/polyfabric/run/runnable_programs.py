@@ -259,8 +259,8 @@ class Program(TracedProgram):
         Tables are lookups on the slots of a ciphertext, which take about the same time for one input as for all lanes of a ring. Only for programs
         on integers, truth values and texts, whose results are as exact as with TFHE.
 
-        A table has up to 256 entries if that takes less work than digits with tables of 16. Machines need `longest_table=16`, and so does a
-        parameter set with such tables.
+        A table has up to 256 entries if that takes less work than digits with tables of 16. A parameter set with such tables needs
+        `longest_table=16`.
         """
         if not isinstance(self, TfheProgram):
             raise InputError(

@@ -128,15 +128,10 @@ class LanePlan(SlotPlan):
         self.check_flood(flood)
         return self.context.decrypt(client, results)
 
-    def errors(self, found: Values, expected: Values) -> dict[str, float]:
-        """Number of wrong values by output, and the largest error of real numbers."""
-        return self._errors(found, expected, [])
-
-    def _errors(self, found: Values, expected: Values, undecided: Sequence[int]) -> dict[str, float]:
-        """The same without items whose real numbers may be rounded either way."""
+    def errors(self, found: Values, expected: Values, undecided: Sequence[int] = ()) -> dict[str, float]:
+        """Number of wrong values by output, and the largest error of real numbers. Real numbers of `undecided` items may be rounded either way."""
         program = self.program
-        decided = np.ones(program.batch, dtype=bool)
-        decided[list(undecided)] = False
+        decided = ~np.isin(np.arange(program.batch), undecided)
         errors = {}
         for name, values in found.items():
             own, wanted = np.array(values, dtype=object), np.array(expected[name], dtype=object)
@@ -162,12 +157,9 @@ class LanePlan(SlotPlan):
 
     def result(self, done: Execution) -> LaneResult:
         """Compares an execution with the expected outputs."""
-        undecided = done.expected.undecided
-        shared = common(self, done)
-        shared["error"] = self._errors(done.found, done.expected.values, undecided)
         return LaneResult(
-            **shared,
-            undecided=undecided,
+            **common(self, done),
+            undecided=done.expected.undecided,
             bound=self.bounds(),
             sizes={"keys": done.keys.server.bytes, "inputs": done.ciphertext_bytes, "outputs": done.results.bytes},
             distance={},

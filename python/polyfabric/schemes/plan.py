@@ -249,8 +249,8 @@ class Plan(ABC):
     # -- comparing ------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def errors(self, found: Values, expected: Values) -> dict[str, float]:
-        """Number of wrong values by output; with CKKS, the largest error of a slot."""
+    def errors(self, found: Values, expected: Values, undecided: Sequence[int] = ()) -> dict[str, float]:
+        """Number of wrong values by output, without those of `undecided` items; with CKKS, the largest error of a slot."""
 
     @abstractmethod
     def bounds(self, flood: float | None = None, expected: Expected | None = None) -> dict[str, float]:
@@ -395,7 +395,7 @@ def common(plan: Plan, done: Execution) -> dict[str, Any]:
         "parameters": plan.parameters.name,
         "outputs": program.shaped(done.found),
         "expected": program.shaped(done.expected.values),
-        "error": plan.errors(done.found, done.expected.values),
+        "error": plan.errors(done.found, done.expected.values, done.expected.undecided),
         "seconds": done.seconds,
         "plan": plan,
         "keys": done.keys,

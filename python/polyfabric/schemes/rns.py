@@ -405,7 +405,7 @@ class SlotPlan(Plan):
 
     # -- comparing ------------------------------------------------------------------------------------------------
 
-    def errors(self, found: Values, expected: Values) -> dict[str, float]:
+    def errors(self, found: Values, expected: Values, undecided: Sequence[int] = ()) -> dict[str, float]:  # noqa: ARG002 - only batches have any
         """The largest error of each output's slots, without padding; with BGV, the number of wrong slots."""
         kinds = self.program.shapes.vectors(outputs=True).items()
         return self.program.shapes.by_output(

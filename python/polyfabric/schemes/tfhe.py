@@ -505,7 +505,7 @@ class ElementPlan(Plan):
 
     # -- comparing ------------------------------------------------------------------------------------------------
 
-    def errors(self, found: Values, expected: Values) -> dict[str, float]:
+    def errors(self, found: Values, expected: Values, undecided: Sequence[int] = ()) -> dict[str, float]:  # noqa: ARG002 - only batches have any
         """Number of wrong values by output."""
         return self.program.shapes.by_output(
             {

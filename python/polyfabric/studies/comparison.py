@@ -15,7 +15,6 @@ from ..apps import programs
 from ..errors import Error, InputError, MachineError, ParameterError, SecurityWarning
 from ..host.names import suggestion
 from ..host.progress import ProgressHook
-from ..language.lane_program import SHORT
 from ..language.lane_shapes import MOST_BATCH
 from ..language.program import repeated
 from ..reports import Report
@@ -104,7 +103,7 @@ class _Inputs:
         """The program that a machine executes, and its number of inputs."""
         if machine.on_slots:
             count = min(self.batch, MOST_BATCH)
-            return self.program.in_batches(count, longest_table=SHORT), count
+            return self.program.in_batches(count), count
         count = min(self.batch, MOST_COPIES)
         return repeated(self.program, count), count
 

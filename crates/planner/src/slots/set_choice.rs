@@ -273,12 +273,14 @@ pub fn choose_ckks_on(
     Err(PlanError::new(Fault::Parameter, message))
 }
 
-/// The program with bootstraps added if it needs more levels than the set has; `None` if it does not, or the set has no bootstrapping.
+/// The program with bootstraps added if it needs more levels than the set has; `None` if it does not, or the set cannot bootstrap, as those with
+/// tables.
 ///
 /// # Errors
 /// No placement of bootstraps suffices.
 pub fn with_bootstraps(program: &Program, parameters: &ckks_scheme::Parameters) -> Result<Option<Placed>, PlanError> {
-    if program.scheme() != Scheme::Ckks || parameters.literal().bootstrap.is_none() {
+    let bootstraps = parameters.literal().bootstrap.is_some() && ckks::longest_table(parameters) == 0;
+    if program.scheme() != Scheme::Ckks || !bootstraps {
         return Ok(None);
     }
     let chain = ckks::chain(parameters).map_err(parameter)?;

@@ -242,20 +242,35 @@ fn the_smallest_set_with_the_programs_tables_is_taken() {
     assert!(SlotPlan::new(&longest, request()).is_err());
 }
 
-/// With the lowering of F1, whose words have 32 bits, errors stay bounded over many lookups of the most sensitive table.
-#[test]
-fn lookups_of_f1s_set_keep_their_bound() {
-    let mut entries = [9; 16];
-    entries[0] = 8;
-    let program = looked_up(&Table::new(&entries, 16).unwrap(), 1 << 15, 14);
-    let f1 = machine("f1");
-    let plan = SlotPlan::new(&program, Request { machine: Some(&f1), ..request() }).unwrap();
-    assert!(plan.set().name() == "ckks-lookup-820" && bits(&plan) >= 128.0);
+/// The bounds, as log2 of a step, of `rounds` lookups after each other of the most sensitive table of p entries, on a machine with `set`.
+fn bounds_on(name: &str, p: u32, rounds: usize, set: &str) -> Vec<f64> {
+    let mut entries = vec![p / 2 + 1; p as usize];
+    entries[0] = p / 2;
+    let program = looked_up(&Table::new(&entries, p).unwrap(), 1 << 15, rounds);
+    let machine = machine(name);
+    let plan = SlotPlan::new(&program, Request { machine: Some(&machine), ..request() }).unwrap();
+    assert!(plan.set().name().starts_with(set) && bits(&plan) >= 128.0, "{}", plan.set().name());
     assert!(plan.failure_log2().unwrap() <= DEFAULT_FAILURE_LOG2);
     let Lowering::Ckks(plan) = plan.lowering else { panic!("a program of CKKS") };
     let lookups = program.iter().filter(|(_, node)| matches!(node.op, Op::Lookup { .. }));
-    let bounds: Vec<f64> = lookups.map(|(id, _)| (16.0 * plan.noise.node(id).unwrap().bound).log2()).collect();
+    lookups.map(|(id, _)| (f64::from(p) * plan.noise.node(id).unwrap().bound).log2()).collect()
+}
+
+/// With the lowering of F1, whose words have 32 bits, errors stay bounded over many lookups of the most sensitive table.
+#[test]
+fn lookups_of_f1s_set_keep_their_bound() {
+    let bounds = bounds_on("f1", 16, 14, "ckks-lookup-820");
     assert!(bounds.iter().all(|&bound| bound < -7.0), "{bounds:?}");
+}
+
+/// Tables of 256 entries in words of 32 and of 40 bits.
+#[test]
+fn long_tables_of_machines_keep_their_bound() {
+    for (name, set) in [("f1", "ckks-lookup-1292"), ("osiris", "ckks-lookup-1508")] {
+        let bounds = bounds_on(name, 256, 3, set);
+        println!("{name}: {bounds:.2?}");
+        assert!(bounds.iter().all(|&bound| bound < -11.9), "{name}: {bounds:?}");
+    }
 }
 
 /// z = x + rotate(x, 1); with `products`, z·y three times, squared, and z·y once more.

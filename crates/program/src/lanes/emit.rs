@@ -141,11 +141,11 @@ impl<'p> Emitter<'p> {
     }
 
     /// A table applied to rounded numbers.
-    pub(super) fn rounded(&mut self, a: Vector, table: Arc<Table>) -> Result<Value> {
-        let made = self.builder.lookup(a, table).map_err(from_slots)?;
+    pub(super) fn rounded(&mut self, a: Vector, table: Table) -> Result<Vector> {
+        let made = self.builder.lookup(a, Arc::new(table)).map_err(from_slots)?;
         // Lanes without an input are not summed if numbers are rounded.
         self.unused.insert(made, 0);
-        Ok(Value::Slots(made))
+        Ok(made)
     }
 
     fn terminal(&self, id: NodeId, name: &str, elements: Vec<Element>) -> Terminal {
@@ -334,6 +334,10 @@ impl<'p> Emitter<'p> {
                 while let Some(&(other, number, p)) = self.shifted.get(&a).filter(|shifted| shifted.2 == from.p) {
                     entries.rotate_left(number.rem_euclid(p.into()) as usize);
                     a = other;
+                }
+                if let Some((of, table)) = self.written.of_rounded(a, &entries, to.p) {
+                    let table = table.ok_or_else(|| converted(node, "its table has wrong entries"))?;
+                    return self.rounded(of, table).map(Value::Slots);
                 }
                 let entry = entries[self.unused[&a].rem_euclid(from.p.into()) as usize];
                 let unused = centred(entry.into(), to.p.into());

@@ -13,7 +13,6 @@ use super::emit::{Emitter, from_slots};
 use super::{LaneErrorCause as Cause, RealEnd, Result, refuse};
 use crate::rns::homomorphic::{Builder, Complex, NodeId as Vector, ProgramError as SlotError, Table, Values};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
 /// One step on the real numbers of all lanes. Operands are indices of earlier steps.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +111,16 @@ pub(super) struct Written {
     wanted: HashMap<usize, f64>,
     /// Vectors that were scaled for a rounding, by vector, factor and number added.
     scaled: HashMap<(Vector, u64, u64), Vector>,
+    /// The integers that roundings gave.
+    rounded: HashMap<Vector, Rounding>,
+}
+
+/// Where the integers of a vector come from: `entries` of the rounded parts of `of`.
+#[derive(Debug)]
+struct Rounding {
+    of: Vector,
+    entries: Vec<i64>,
+    stages: u32,
 }
 
 impl Written {
@@ -129,6 +138,15 @@ impl Written {
     /// The rounding that gives an element of an input.
     pub fn round_of(&self, input: &str, element: usize) -> Option<usize> {
         self.rounds.get(&(input.to_owned(), element)).copied()
+    }
+
+    /// The table of residues, `table` modulo `modulus`, of the integers `a`, if a rounding gave them: a table of the same rounding, and its operand.
+    /// It takes no bootstrapping more, and its operand's error is smaller than that of `a`.
+    pub fn of_rounded(&self, a: Vector, table: &[u32], modulus: u32) -> Option<(Vector, Option<Table>)> {
+        let Rounding { of, entries, stages } = self.rounded.get(&a)?;
+        let residue = |entry: &i64| table[entry.rem_euclid(table.len() as i64) as usize];
+        let residues: Vec<u32> = entries.iter().map(residue).collect();
+        Some((*of, Table::new(&residues, modulus).and_then(|table| table.of_rounded(*stages))))
     }
 }
 
@@ -333,7 +351,10 @@ impl Emitter<'_> {
                 let Some(table) = table else {
                     return refuse(Cause::Real { step: index, problem: "its table has wrong entries" }, None);
                 };
-                self.rounded(operand, Arc::new(table))
+                let made = self.rounded(operand, table)?;
+                let rounding = Rounding { of: operand, entries: entries.clone(), stages: *stages };
+                self.written.rounded.insert(made, rounding);
+                Ok(super::emit::Value::Slots(made))
             }
         }
     }

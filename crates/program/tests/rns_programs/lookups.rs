@@ -67,9 +67,12 @@ fn named_sets_keep_their_bounds() {
         ("ckks-lookup-762", secret, &sensitive, 4, -6.0),
         ("ckks-lookup-897", secret, &sensitive, 12, -8.0),
         ("ckks-lookup-897", public, &sensitive, 12, -6.0),
+        ("ckks-lookup-1009", secret, &sensitive, 12, -8.0),
         ("toy-10-lookup", public, &sensitive, 12, -6.0),
         ("ckks-lookup-1522", secret, &long, 2, -12.0),
         ("ckks-lookup-1522", public, &long, 4, -12.0),
+        ("ckks-lookup-1508", secret, &long, 3, -12.0),
+        ("ckks-lookup-1292", secret, &long, 2, -12.0),
         ("toy-10-lookup-256", public, &long, 4, -12.0),
     ] {
         let bounds: Vec<f64> = bounds(name, encryption, entries, rounds).unwrap().into_iter().map(f64::log2).collect();
@@ -87,7 +90,9 @@ fn named_sets_keep_their_bounds() {
 
 #[test]
 fn named_sets_round_with_narrow_borders() {
-    for (name, narrowest) in [("ckks-lookup-762", 0.07), ("ckks-lookup-897", 0.07), ("ckks-lookup-1522", 0.01)] {
+    let short = ["ckks-lookup-762", "ckks-lookup-897", "ckks-lookup-1009"].map(|name| (name, 0.07));
+    let long = ["ckks-lookup-1522", "ckks-lookup-1508"].map(|name| (name, 0.01));
+    for (name, narrowest) in short.into_iter().chain(long) {
         for stages in 1..=3 {
             let set = sets::parameters(name).unwrap();
             let (chain, choice) = (parameters::chain(&set).unwrap(), parameters::choice(&set));
