@@ -147,7 +147,14 @@ def test_several_runs_give_medians_and_the_range(monkeypatch: pytest.MonkeyPatch
     assert drawn[1] == ("ckks rotate", "N=2^14", "15", "–", "–", "", "", "2^-10.0", "–")
     named = {"set": "toy", "operation": "pbs", "torus_bits": 32, "batch": 1, "unroll": 1, "threads": 1}
     rows = [
-        named | {"ours_ms": ours, "wrong": 3, "decrypted": 8, "peer": {"ms": peer, "ratio": peer / ours, "wrong": 4}}
+        named
+        | {
+            "ours_ms": ours,
+            "floor_fraction": 0.5,
+            "wrong": 3,
+            "decrypted": 8,
+            "peer": {"ms": peer, "ratio": peer / ours, "wrong": 4},
+        }
         for ours, peer in times
     ]
     runs = [{"rows": [row, {**row, "operation": "keyswitch"}]} for row in rows]

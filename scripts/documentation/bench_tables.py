@@ -22,6 +22,17 @@ TFHE = (
     "alone",
     "key switches off by half a step",
 )
+TFHE_FLOORS = (
+    "set",
+    "one PBS, ms",
+    "speed-up",
+    "of the floor",
+    "batch of 64, ms each",
+    "speed-up",
+    "of the floor",
+    "two key bits, of the floor",
+    "key switch alone",
+)
 SECRETS = ("set with uniform keys", "batch", "uniform, ms a PBS", "block-binary, ms", "speed-up")
 RNS = ("operation", "parameters", "ours, ms", "peer", "ms", "speed-up", "by medians", "largest error", "peer's")
 Row = dict[str, Any]
@@ -50,7 +61,8 @@ def _tfhe_rows(found: dict[str, Any]) -> list[Row]:
         peer = {"ms": median(peer["ms"] for peer in peers), **_ratios([peer["ratio"] for peer in peers])}
         peer["wrong"] = sum(peer["wrong"] for peer in peers)
         counts = {key: sum(row[key] for row in rows) for key in ("wrong", "decrypted")}
-        return {**rows[0], "ours_ms": median(row["ours_ms"] for row in rows), **counts, "peer": peer}
+        own = {key: median(row[key] for row in rows) for key in ("ours_ms", "floor_fraction")}
+        return {**rows[0], **own, **counts, "peer": peer}
 
     return _over_runs(
         found, lambda row: tuple(row[key] for key in ("set", "operation", "batch", "unroll", "threads")), merge
@@ -94,6 +106,27 @@ def tfhe(found: dict[str, Any]) -> Rows:
         cells += [*_times(rows.get(("pbs", largest, 2)))]
         cells += [_times(rows.get(("keyswitch", batch, 1)))[1] for batch in (largest, 1)]
         lines.append((name, torus, *cells, _wrong(rows["keyswitch", largest, 1])))
+    return lines
+
+
+def tfhe_floors(found: dict[str, Any]) -> Rows:
+    """One line per set: our time, the speed ratio, and the share of the time that the floor would take, with the fewest bits an iteration that the key allows."""
+
+    def floor(row: Row | None) -> str:
+        return "–" if row is None else f"{100 * row['floor_fraction']:.0f} %"
+
+    by: dict[str, list[Row]] = {}
+    for row in _tfhe_rows(found):
+        if row["threads"] == 1:
+            by.setdefault(row["set"], []).append(row)
+    lines = []
+    for name, rows in by.items():
+        of = {(row["operation"], row["batch"], row["unroll"]): row for row in rows}
+        own = min(row["unroll"] for row in rows)
+        one, batch = of["pbs", 1, own], of["pbs", 64, own]
+        alone = _times(of["keyswitch", 1, own])[1]
+        two = of.get(("pbs", 64, 2))
+        lines.append((name, *_times(one), floor(one), *_times(batch), floor(batch), floor(two), alone))
     return lines
 
 
@@ -487,6 +520,8 @@ TABLES = {
     "rns-avx2": ("bench-rns-avx2", RNS, rns),
     "bootstrapping-avx512": ("bench-bootstrap-avx512", BOOTSTRAPPING, bootstrapping),
     "bootstrapping-avx2": ("bench-bootstrap-avx2", BOOTSTRAPPING, bootstrapping),
+    "tfhe-avx512-zen5": ("bench-tfhe-avx512-zen5", TFHE_FLOORS, tfhe_floors),
+    "tfhe-avx2-zen5": ("bench-tfhe-avx2-zen5", TFHE_FLOORS, tfhe_floors),
     "tfhe-avx512-zen4": ("bench-tfhe-avx512-zen4", TFHE, tfhe),
     "tfhe-avx2-zen4": ("bench-tfhe-avx2-zen4", TFHE, tfhe),
     "rns-avx512-zen4": ("bench-rns-avx512-zen4", RNS, rns),

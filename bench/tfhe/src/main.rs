@@ -102,6 +102,7 @@ fn unrollings(set: &Set) -> &'static [KeyUnrolling] {
         "strix-I" => &[KeyUnrolling::TWO, KeyUnrolling::FOUR],
         // The plain key has 1 GB in the transform domain already.
         "strix-IV" => &[],
+        name if set::PLANNED.contains(&name) => &[],
         _ if !set.parameters.secret().is_binary() => &[],
         _ => &[KeyUnrolling::TWO],
     }
@@ -213,7 +214,7 @@ fn check(sets: &[Set], mut peer: Option<Peer>) -> Result<(), BenchError> {
     for set in sets {
         eprintln!("{}: keys and a batch of each side", set.name);
         if let Some(peer) = &mut peer {
-            peer.keys(&set.dimensions)?;
+            peer.keys(&set.peer)?;
             judge("tfhe-rs", set, peer.round(batch, threads, clock)?)?;
         }
         for (side, unrolling) in
@@ -245,7 +246,7 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
     for (index, set) in sets.iter().enumerate() {
         eprintln!("[{}/{}] {}: keys", index + 1, sets.len(), set.name);
         if let Some(peer) = &mut peer {
-            peer.keys(&set.dimensions)?;
+            peer.keys(&set.peer)?;
         }
         let own = KeyUnrolling::of(set.parameters.secret());
         let plain = configurations(set, arguments).into_iter().map(|configuration| (own, configuration));

@@ -5,8 +5,8 @@ use crate::side::MARGIN;
 use polyfabric_schemes::tfhe::noise::{Formulas, Keys, PhaseRounding, Transform, sum_log2};
 use polyfabric_schemes::tfhe::{KeyUnrolling, LweKind, ParameterError, Parameters, sets};
 
-/// The sets of the comparison: the papers' throughput sets on both torus widths, with k from 1 to 3.
-pub const NAMES: [&str; 9] = [
+/// The sets of the comparison: the papers' throughput sets on both torus widths, with k from 1 to 3, and [`PLANNED`].
+pub const NAMES: [&str; 11] = [
     "fpt-I",
     "strix-I",
     "strix-II",
@@ -16,7 +16,30 @@ pub const NAMES: [&str; 9] = [
     "morphling-A",
     "morphling-B",
     "morphling-C",
+    PLANNED[0],
+    PLANNED[1],
 ];
+
+/// The sets that the planner chooses for four message bits on a processor, with uniform and with block-binary keys. The peer runs its own default for
+/// as many bits next to them.
+pub const PLANNED: [&str; 2] = ["polyfabric-4-p136-t64", "polyfabric-4-p136-t64-block3"];
+
+/// tfhe-rs's default, `V1_8_PARAM_MESSAGE_2_CARRY_2_KS_PBS_TUNIFORM_2M128`: two message and two carry bits, which fail with 2^-129.6. The deviations are those
+/// of its uniform noise.
+fn peers_default() -> Dimensions {
+    Dimensions {
+        torus_bits: 64,
+        lwe_dimension: 918,
+        glwe_dimension: 1,
+        ring_degree: 2048,
+        log2_base: 23,
+        levels: 1,
+        key_switch_log2_base: 4,
+        key_switch_levels: 4,
+        lwe_noise: (-19.7925_f64).exp2(),
+        glwe_noise: (-47.7925_f64).exp2(),
+    }
+}
 
 /// A set with its dimensions as plain numbers, for the peer and for operation counts.
 #[derive(Clone, Debug)]
@@ -24,6 +47,8 @@ pub struct Set {
     pub parameters: Parameters,
     pub name: String,
     pub dimensions: Dimensions,
+    /// What the peer runs in the same row: the same set, except for [`PLANNED`].
+    pub peer: Dimensions,
 }
 
 impl Set {
@@ -44,7 +69,8 @@ impl Set {
             lwe_noise: parameters.lwe_noise_std(),
             glwe_noise: parameters.glwe_noise_std(),
         };
-        Ok(Self { name: name.to_owned(), dimensions, parameters })
+        let peer = if PLANNED.contains(&name) { peers_default() } else { dimensions.clone() };
+        Ok(Self { name: name.to_owned(), dimensions, peer, parameters })
     }
 
     /// log2 of the probability that the error of a bootstrap of a fresh ciphertext exceeds [`MARGIN`] or that it reads another entry, by the noise formulas,
@@ -77,13 +103,16 @@ impl Set {
 
     /// Floating-point operations of one PBS. Each iteration has (k+1)l forward and k+1 inverse complex transforms of N/2
     /// points, by convention 5 M log2 M each, and (k+1)^2 l products of N/2 complex numbers with accumulation, 8 operations
-    /// each.
+    /// each. An iteration of a block-binary key takes a block of bits, and as many products more for each bit, to combine its rows.
     pub fn bootstrap_flops(&self) -> f64 {
         let points = (self.dimensions.ring_degree / 2) as f64;
         let size = (self.dimensions.glwe_dimension + 1) as f64;
+        let bits = f64::from(KeyUnrolling::of(self.parameters.secret()).bits());
         let transforms = size * self.dimensions.levels as f64 + size;
-        let products = size * size * self.dimensions.levels as f64;
-        self.dimensions.lwe_dimension as f64 * (transforms * 5.0 * points * points.log2() + products * 8.0 * points)
+        let combined = if bits > 1.0 { bits } else { 0.0 };
+        let products = size * size * self.dimensions.levels as f64 * (1.0 + combined);
+        let iteration = transforms * 5.0 * points * points.log2() + products * 8.0 * points;
+        self.dimensions.lwe_dimension as f64 / bits * iteration
     }
 
     /// 32-bit multiply-accumulates of one key switch: kN l_k (n + 1), twice that on the 64-bit torus.
