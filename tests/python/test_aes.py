@@ -66,7 +66,7 @@ def test_single_blocks_are_those_of_the_standard(size: int) -> None:
     assert bytes(program.clear(key=list(range(size)))).hex() == PLAIN
     assert not lookups_on_digits(program)
     program = decryption(size, bytes.fromhex(ECB[size]))
-    assert bytes(program.clear(key=list(bytes.fromhex(KEYS[size])))).hex() == MESSAGE
+    assert bytes(program.clear(key=bytes.fromhex(KEYS[size]))).hex() == MESSAGE
 
 
 @pytest.mark.parametrize("size", [16, 24, 32])

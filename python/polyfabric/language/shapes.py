@@ -88,21 +88,31 @@ def value_of(outputs: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever the 
 
 
 def expect_numbers(program: str, name: str, given: object, kind: Type | SlotType) -> None:
-    """Rejects inputs that are neither a number nor an array of numbers."""
+    """Rejects inputs that are neither a number nor an array of numbers, and matrices for a vector of integers."""
     try:
-        single = np.ndim(given) == 0  # type: ignore[arg-type]
+        shape = np.shape(given)  # type: ignore[arg-type]
     except ValueError:
         # Rows of different lengths: the conversion to an array reports them.
         return
+    single = not shape
     numbers = int | float | complex | np.generic | np.ndarray
     if isinstance(kind, FixedType):
         numbers |= Fraction | Decimal
     if isinstance(given, str | bytes) or (single and not isinstance(given, numbers)):
         wanted = "give one number" if kind.scalar else f"give a list or an array of {kind.length} numbers"
         raise InputError(f"{program}: input {name!r} is {shown(given)}, but {kind} is needed; {wanted}")
+    if len(shape) > 1 and not isinstance(kind, SlotType):
+        size = " x ".join(map(str, shape))
+        raise InputError(f"{program}: input {name!r} is an array of {size}, but {kind} is needed; give it .reshape(-1)")
     if np.ma.is_masked(given):
         # The numbers behind the mask are arbitrary.
         raise InputError(f"{program}: input {name!r}: some of its values are masked; fill them in first")
+
+
+def listed(given: Any, kind: Type) -> Any:  # noqa: ANN401 - whatever the user gave
+    """Bytes as a list, for a vector of 8-bit integers."""
+    of_bytes = (kind.lo, kind.hi) == (0, 255) and not (kind.scalar or isinstance(kind, FixedType))
+    return list(given) if isinstance(given, bytes) and of_bytes else given
 
 
 def expect_count(program: str, name: str, found: int, kind: Type | SlotType, *, declared: bool = True) -> None:
@@ -258,6 +268,7 @@ class Shapes:
         return flat
 
     def _numbers(self, name: str, kind: Type, given: Any) -> list[int]:  # noqa: ANN401 - whatever the user gave
+        given = listed(given, kind)
         expect_numbers(self._name, name, given, kind)
         try:
             array = np.asarray(given)
@@ -286,6 +297,7 @@ class Shapes:
             if isinstance(kind, TextType):
                 self._expect_text(name, kind, values)
             else:
+                values = listed(values, kind)
                 expect_numbers(self._name, name, values, kind)
             elements = kind.elements(values)
             expect_count(self._name, name, len(elements), kind, declared=self.declared)
