@@ -78,6 +78,25 @@ def test_a_program_runs_encrypted(name: str) -> None:
     check(example, done.value)
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("on", ["cpu", *(machine.name for machine in pf.machines())])
+@pytest.mark.parametrize("name", [name for name in NAMES if WHOLE or name in SHORT])
+def test_a_program_conforms(name: str, on: str, tmp_path: Path) -> None:
+    """In every instruction set of this processor, and as schedules of the machines that take it."""
+    example = load(name)
+    derived = {"widths": "derived"} if on != "cpu" and example["program"].scheme == "tfhe" else {}
+    steps = example["program"].in_folder(tmp_path, on=on, **derived)
+    try:
+        steps.encrypt_or_begin(lambda _: example["GIVEN"])
+    except (pf.errors.MachineError, pf.errors.NoiseError, pf.errors.ParameterError) as refused:
+        pytest.skip(f"{on} does not take it: {refused}")
+    found = steps.conform(skip=("interpreter",))
+    assert found.conforms
+    assert {"cpu", on} == {place.on for place in found.receipt.places}
+    assert "portable" in {place.instruction_set for place in found.receipt.places}
+    check(example, steps.decrypt().value)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_on_integers_says_the_same_on_slots(name: str) -> None:
     example = load(name)

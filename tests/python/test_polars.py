@@ -310,16 +310,60 @@ def test_a_deep_expression_is_read_or_refused() -> None:
 )
 def test_nodes_of_another_form_are_refused(node: Any) -> None:
     """As another version of polars might write them."""
+    with pytest.raises(pf.errors.ProgramError):
+        pf.from_polars(with_tree(node), SCHEMA, rows=2)
+
+
+def with_tree(node: Any) -> Any:
+    """An expression with this tree."""
 
     class Other:
-        """An expression with this tree."""
-
         def serialize(self, **_: Any) -> str:
             return json.dumps(node)
 
         def output_name(self, **_: Any) -> str:
             return "out"
 
-    expression = type("Expression", (), {"meta": Other()})()
-    with pytest.raises(pf.errors.ProgramError):
-        pf.from_polars(expression, SCHEMA, rows=2)
+    return type("Expression", (), {"meta": Other()})()
+
+
+def damaged(node: Any, draw: random.Random) -> Any:
+    """The tree with one part replaced or left out, or with two parts exchanged."""
+    made = json.loads(json.dumps(node))
+    places: list[tuple[Any, Any]] = []
+
+    def visit(part: Any) -> None:
+        keys = list(part) if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
+        for key in keys:
+            places.append((part, key))
+            visit(part[key])
+
+    visit(made)
+    if not places:
+        return made
+    (one, at), (other, to) = draw.choice(places), draw.choice(places)
+    which = draw.randrange(4)
+    if which == 0:
+        one[at] = draw.choice(
+            [None, 0, -1, 2**70, 1e300, "", "age", "Plus", "Sum", [], {}, [[]], True, {"Column": "age"}]
+        )
+    elif which == 1:
+        one[at] = json.loads(json.dumps(other[to]))
+    elif which == 2:
+        del one[at]
+    elif isinstance(one, dict):
+        one[draw.choice(["Literal", "Agg", "Filter", "Ternary", "Function", "x"])] = one.pop(at)
+    return made
+
+
+def test_damaged_trees_are_read_or_refused() -> None:
+    draw, read, refused = random.Random(11), 0, 0
+    for _ in range(250):
+        tree = json.loads(aggregated(draw, "out").meta.serialize(format="json"))
+        tree = damaged(tree, draw) if draw.random() < 0.7 else damaged(damaged(tree, draw), draw)
+        try:
+            pf.from_polars(with_tree(tree), SCHEMA, rows=2)
+            read += 1
+        except pf.Error:
+            refused += 1
+    assert min(read, refused) > 10
