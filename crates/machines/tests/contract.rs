@@ -43,7 +43,7 @@ use polyfabric_schemes::tfhe::{ClientKey, LweBatch, LweKind, ServerKey, sets};
 use polyfabric_sim::checker::{Hazard, check};
 use polyfabric_sim::description::{ComponentLiteral, FigureLiteral, Written};
 use polyfabric_sim::function::Function;
-use polyfabric_sim::schedule::{Event, Item, MemoryKind, Repeat, Schedule, Value};
+use polyfabric_sim::schedule::{Event, Item, MemoryKind, Schedule, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -145,14 +145,6 @@ fn first(items: &mut [Item], change: &mut impl FnMut(&mut Event) -> bool) -> boo
     items.iter_mut().any(|item| match item {
         Item::Event(event) => change(event),
         Item::Repeat(repeat) => first(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
-    })
-}
-
-/// Applies `change` to the loops among `items`, including nested ones, until it returns true.
-fn loops(items: &mut [Item], change: &mut dyn FnMut(&mut Repeat) -> bool) -> bool {
-    items.iter_mut().any(|item| match item {
-        Item::Event(_) => false,
-        Item::Repeat(repeat) => change(repeat) || loops(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
     })
 }
 

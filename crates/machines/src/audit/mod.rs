@@ -66,8 +66,6 @@ pub enum AuditError {
     InVain { what: String },
     #[error("the program is not consistent: {cause}")]
     Program { cause: String },
-    #[error("the rounds of the schedule are not those of the program: {cause}")]
-    Rounds { cause: String },
     #[error("the schedule's {what} are not those that the machine file describes")]
     Resources { what: &'static str },
 }

@@ -11,7 +11,6 @@
 //! results of such an operation, but no values within its body.
 
 mod expected;
-pub mod rounds;
 
 use super::AuditError;
 use crate::rns::function::Function;

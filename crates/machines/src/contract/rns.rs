@@ -6,10 +6,8 @@ use super::{Machine, MachineError};
 use crate::audit::rns::audit;
 use crate::audit::same_resources;
 use crate::rns::arithmetic::{Arithmetic, ReplayError};
-use crate::rns::leaf::Leaf;
 use crate::rns::meaning::Meaning;
 use crate::rns::replay::{Given as Operands, replay};
-use crate::rns::rounds::{MappedBody, SharedKeys};
 use crate::rns::traffic::Traffic;
 use polyfabric_kernels::cancel;
 use polyfabric_program::rns::kernel::{KernelProgram, OpKind};
@@ -21,7 +19,6 @@ use polyfabric_sim::report::{SimulationReport, Subject};
 use polyfabric_sim::schedule::{Resources, Traffic as Class};
 use polyfabric_sim::trace::{Trace, TraceOptions, trace};
 use serde::Serialize;
-use std::sync::Arc;
 
 /// A machine that executes CKKS and BGV programs.
 pub trait RnsMachine: Send + Sync {
@@ -55,19 +52,6 @@ pub trait RnsMachine: Send + Sync {
 
     /// Unit classes whose stalls are reported, the headline first; the same for all schedules.
     fn primary(&self) -> &'static [&'static str];
-
-    /// Maps `program` as a body that the rounds of a longer program repeat. Assumes an empty chip before and an idle chip after. `changes`
-    /// returns whether rounds may have different leaves; `keys` numbers the leaves that all rounds share.
-    fn body(
-        &self,
-        program: &Arc<KernelProgram>,
-        _options: &Given,
-        _changes: &dyn Fn(&Leaf) -> bool,
-        _keys: &mut SharedKeys,
-    ) -> Result<Box<dyn MappedBody>, MachineError> {
-        let (machine, program) = (self.description().name().to_owned(), program.name.to_string());
-        Err(MachineError::NoRounds { machine, program })
-    }
 
     /// Reads a program that [`Instructed::save`] wrote; `program` is its kernel program.
     fn load(

@@ -158,7 +158,6 @@ declared! {
             table: ClassId = b.value_class("public polynomial", Traffic::Tables, true, bits),
             computed: ClassId = computed(b, "polynomial"),
             stream: ClassId = computed(b, "stream"),
-            carried: ClassId = computed(b, "polynomial between rounds"),
         }
     }
 }
@@ -266,23 +265,6 @@ impl Chip {
             None => self.classes.computed,
         };
         Value { class, ciphertext: Value::NONE, iteration: Value::NONE, index: residue.0 }
-    }
-
-    /// The value of limb `index` that one round passes to the next, as the producing or (if `given`) the
-    /// consuming round labels it.
-    pub fn carried(&self, index: u32, given: bool) -> Value {
-        let ciphertext = u32::from(given);
-        Value { class: self.classes.carried, ciphertext, iteration: Value::NONE, index }
-    }
-
-    /// The value of limb `index` of the program's inputs.
-    pub fn input(&self, index: u32) -> Value {
-        Value { class: self.classes.input, ciphertext: Value::NONE, iteration: Value::NONE, index }
-    }
-
-    /// The value of limb `index` among the keys that all rounds share.
-    pub fn shared_key(&self, index: u32) -> Value {
-        Value { class: self.classes.key, ciphertext: Value::NONE, iteration: Value::NONE, index }
     }
 
     /// The value of a stream on a wire.

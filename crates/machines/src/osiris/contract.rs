@@ -4,7 +4,6 @@ use super::arithmetic::Units;
 use super::chip::Chip;
 use super::machine::{Osiris, SPECS};
 use super::meaning::Names;
-use super::rounds::Body;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::{Kernel, MapError, Tasks};
 use crate::contract::estimate::Estimate;
@@ -14,7 +13,6 @@ use crate::contract::{Figures, MachineError, Mapper, Target};
 use crate::rns::arithmetic::{Arithmetic, ReplayError};
 use crate::rns::leaf::Leaf;
 use crate::rns::meaning::Meaning;
-use crate::rns::rounds::{MappedBody, SharedKeys};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_schemes::rns::GadgetLiteral;
@@ -124,17 +122,6 @@ impl RnsMachine for Figures<Osiris> {
 
     fn primary(&self) -> &'static [&'static str] {
         &["ntt", "base_conversion", "hadamard.keys", "hadamard.diagonals", "automorphism"]
-    }
-
-    fn body(
-        &self,
-        program: &Arc<KernelProgram>,
-        _options: &Given,
-        changes: &dyn Fn(&Leaf) -> bool,
-        keys: &mut SharedKeys,
-    ) -> Result<Box<dyn MappedBody>, MachineError> {
-        let body = Body::new(self.get()?, program, changes, keys);
-        Ok(Box::new(body.map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?))
     }
 }
 

@@ -1,7 +1,6 @@
 //! The meaning of a schedule's values and operations, for the audit.
 
 use super::chip::Does;
-use super::rounds::{Body, Form};
 use super::schedule::Scheduled;
 use super::tasks::{Half, Kernel, Pointwise, Residue, inverse_of_product, read_at_once};
 use crate::rns::function::Function;
@@ -21,8 +20,6 @@ pub struct Names<'a> {
     /// Index of each stream's first vector, then the total.
     streams: Vec<usize>,
     outputs: HashSet<Residue>,
-    /// The limbs' values in round 0 of a program that repeats.
-    form: Option<&'a Form>,
 }
 
 fn times(factor: u64, a: usize) -> Term {
@@ -42,24 +39,17 @@ impl<'a> Names<'a> {
             streams.push(next);
         }
         let outputs = scheduled.tasks.outputs.iter().flatten().map(|&(_, residue)| residue).collect();
-        Self { scheduled, program, streams, outputs, form: None }
-    }
-
-    /// Of the values in round 0 of `body`.
-    pub fn of_round(body: &'a Body, first: bool) -> Self {
-        Self { form: Some(body.form(first)), ..Self::new(&body.scheduled, &body.program) }
+        Self { scheduled, program, streams, outputs }
     }
 
     fn name(&self, residue: Residue) -> Value {
-        let own = || self.scheduled.chip.value(&self.scheduled.tasks, residue);
-        self.form.map_or_else(own, |form| form.names[residue.0 as usize])
+        self.scheduled.chip.value(&self.scheduled.tasks, residue)
     }
 
     /// The limb with value `value`.
     fn residue(&self, value: Value) -> Option<Residue> {
-        let index = self.form.map_or(Some(value.index), |form| form.residues.get(&value).copied());
-        let known = index.filter(|&index| (index as usize) < self.scheduled.tasks.leaves.len()).map(Residue);
-        known.filter(|&residue| self.name(residue) == value)
+        let known = (value.index as usize) < self.scheduled.tasks.leaves.len();
+        known.then_some(Residue(value.index)).filter(|&residue| self.name(residue) == value)
     }
 
     fn modulus(&self, limb: LimbId) -> Modulus {
@@ -187,7 +177,6 @@ impl Meaning for Names<'_> {
 
     fn number(&self, value: Value) -> Option<usize> {
         match self.scheduled.chip.stream_number(value) {
-            Some(_) if self.form.is_some() && value.ciphertext != 0 => None,
             Some(number) => self.streams[..self.streams.len() - 1].get(number).copied(),
             None => self.residue(value).map(|residue| residue.0 as usize),
         }

@@ -8,7 +8,6 @@
 //! - [`flow`], [`room`]: dependences between tasks, and the allocation of the scratchpads.
 //! - `limb_order`: the order of single limbs between two changes of modulus.
 //! - [`steps`]: baby and giant steps of a matrix, chosen by schedules.
-//! - [`rounds`]: bodies of programs that repeat.
 //! - [`meaning`], [`contract`]: interfaces to the audit and to other crates.
 
 pub mod arithmetic;
@@ -20,7 +19,6 @@ mod limb_order;
 pub mod machine;
 pub mod meaning;
 pub mod room;
-pub mod rounds;
 pub mod schedule;
 pub mod steps;
 pub mod tasks;

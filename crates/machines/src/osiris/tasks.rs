@@ -310,10 +310,6 @@ pub enum MapError {
     )]
     Operation { op: u32, name: &'static str, cause: &'static str },
     #[error(
-        "a limb of `{output}` is an unchanged input, or occurs twice: pass only computed limbs to the next round, each once"
-    )]
-    Given { output: String },
-    #[error(
         "operation {op} needs more than the {frames} limbs of {bytes} bytes that fit the scratchpads: choose a smaller ring or level, or \
          enlarge them in the machine file (`memories.scratchpad.capacity`)"
     )]

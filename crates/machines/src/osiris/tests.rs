@@ -1,7 +1,6 @@
 //! Do schedules of CKKS programs pass the checker, and do their replays match the interpreter?
 
 mod ciphertexts;
-mod rounds;
 
 use super::arithmetic::Units;
 use super::chip::Chip;

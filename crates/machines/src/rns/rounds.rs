@@ -1,182 +1,67 @@
 //! Schedules of programs that repeat: each body is scheduled once, and rounds follow one another.
 //!
-//! A body starts with an empty chip and ends when all results are stored. So a round starts in the cycle in which the
-//! previous round ends. Repeated sequences of bodies become loops.
+//! A body starts with an empty chip and ends when all results are stored, so it is a schedule of its own, which is audited as any
+//! other. A round starts in the cycle in which the previous round ends. Its values have its number, except those that it takes from the
+//! previous round. Repeated sequences of bodies become loops. No mapper takes part in that: if the bodies are right, so is the whole.
 
-use crate::rns::arithmetic::{Arithmetic, ReplayError};
-use crate::rns::function::Function;
-use crate::rns::leaf::{Leaf, LeafSubpolynomial};
-use crate::rns::meaning::Meaning;
-use crate::rns::step::Step;
-use crate::rns::subpolynomials::Subpolynomials;
-use polyfabric_kernels::automorphism::GaloisElement;
-use polyfabric_program::rns::kernel::{Round, Rounds};
-use polyfabric_sim::schedule::{Event, Item, OpRef, Repeat, Resources, Schedule, Shift, Value};
+use super::leaf::Leaf;
+use super::meaning::Meaning;
+use polyfabric_program::rns::kernel::{KernelProgram, LimbSet, RoundsError};
+use polyfabric_sim::list::{EventList, Source};
+use polyfabric_sim::schedule::{ClassId, Item, Repeat, Resources, Schedule, Shift, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Numbers for key limbs that several rounds read. All rounds use the same value for such a limb.
-#[derive(Clone, Debug, Default)]
-pub struct SharedKeys(HashMap<Leaf, u32>);
-
-impl SharedKeys {
-    /// A number unique to `leaf`.
-    pub fn number(&mut self, leaf: Leaf) -> u32 {
-        let next = self.0.len() as u32;
-        *self.0.entry(leaf).or_insert(next)
-    }
-}
-
-/// A mapped body of a program that repeats.
-pub trait MappedBody {
-    /// The meaning of the values in round 0, of a program's first round or of a later one. Inputs of the first round lie in memory from
-    /// the start, so they have other values.
-    fn meaning(&self, first: bool) -> Box<dyn Meaning + '_>;
-
-    /// Its events with the values of round 0, likewise.
-    fn items(&self, first: bool) -> Arc<Vec<Item>>;
-
-    /// Cycles from the first load until all events have ended.
-    fn cycles(&self) -> u64;
-
-    /// Units, channels and memories of its schedule.
-    fn resources(&self) -> &Resources;
-
-    /// The units' arithmetic, for replays.
-    fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, ReplayError>;
-}
-
-/// The meaning of the values in all rounds, as those of the program without loops.
-pub struct AllRounds<'a> {
-    rounds: &'a Rounds,
-    /// By body, in a program's first round and in later ones.
-    meanings: Vec<[Box<dyn Meaning + 'a>; 2]>,
-    /// For every value, its number, its number of vectors, and its leaf, if any.
-    values: HashMap<Value, (usize, usize, Option<LeafSubpolynomial>)>,
-    count: usize,
-}
-
-impl<'a> AllRounds<'a> {
-    /// For the values in `schedule`, that of `rounds` or a changed one, with their mapped `bodies`.
-    ///
-    /// # Errors
-    /// [`ReplayError::Meaning`] for a value that no round has.
-    pub fn new(
-        rounds: &'a Rounds,
-        bodies: &'a [Box<dyn MappedBody>],
-        schedule: &Schedule,
-    ) -> Result<Self, ReplayError> {
-        let meanings = bodies.iter().map(|body| [true, false].map(|first| body.meaning(first))).collect();
-        let mut made = Self { rounds, meanings, values: HashMap::new(), count: 0 };
-        for placed in schedule.events() {
-            let event = placed.to_event();
-            for access in event.reads.iter().chain(&event.writes) {
-                made.learn(&event, access.value).ok_or(ReplayError::Meaning { cycle: event.start })?;
-            }
-        }
-        Ok(made)
-    }
-
-    /// A round, and the meaning of its values in round 0.
-    fn round(&self, number: usize) -> Option<(&'a Round, &dyn Meaning)> {
-        let round = self.rounds.rounds.get(number)?;
-        Some((round, &*self.meanings[round.body][usize::from(number > 0)]))
-    }
-
-    fn learn(&mut self, event: &Event, name: Value) -> Option<()> {
-        let number = event.op.ciphertext as usize;
-        let (_, meaning) = self.round(number)?;
-        let in_round_0 = name.shifted(Shift::ciphertexts(-(number as i64)));
-        meaning.number(in_round_0)?;
-        let vectors = meaning.vectors(in_round_0);
-        let leaf = meaning.leaf(in_round_0).and_then(|leaf| self.in_round(number, leaf));
-        let next = self.count;
-        let entry = self.values.entry(name).or_insert((next, vectors, leaf));
-        if entry.0 == next {
-            self.count += vectors;
-        }
-        Some(())
-    }
-
-    /// The leaf that a round uses instead of its body's. Later rounds take results of earlier ones as their inputs.
-    fn in_round(&self, number: usize, own: LeafSubpolynomial) -> Option<LeafSubpolynomial> {
-        let (round, _) = self.round(number)?;
-        let leaf = match own.leaf {
-            Leaf::Hint { key, row, part, limb } => Leaf::Hint { key: round.key(key), row, part, limb },
-            Leaf::Plaintext { plaintext, limb, values } => {
-                Leaf::Plaintext { plaintext: self.plaintext(number, plaintext), limb, values }
-            }
-            Leaf::Input { .. } if number > 0 => return None,
-            input @ Leaf::Input { .. } => input,
-        };
-        Some(LeafSubpolynomial { leaf, ..own })
-    }
-
-    /// Index of a round's public polynomial among those of all rounds.
-    fn plaintext(&self, number: usize, own: u32) -> u32 {
-        let before = &self.rounds.rounds[..number];
-        before.iter().map(|round| self.rounds.bodies[round.body].plaintexts.len() as u32).sum::<u32>() + own
-    }
-}
-
-impl Meaning for AllRounds<'_> {
-    fn step(&self, op: OpRef) -> Option<Step> {
-        let number = op.ciphertext as usize;
-        let (round, meaning) = self.round(number)?;
-        Some(match meaning.step(op.shifted(Shift::ciphertexts(-(number as i64))))? {
-            Step::One(Function::Automorphism { limb, element, subpolynomial, values }) => {
-                let own = GaloisElement::new(self.rounds.bodies[0].degree, element as usize).ok()?;
-                let element = round.element(own).value() as u32;
-                Step::One(Function::Automorphism { limb, element, subpolynomial, values })
-            }
-            Step::Generated(leaf) => Step::Generated(self.in_round(number, leaf)?),
-            Step::Extension { plaintext, from, to } => {
-                Step::Extension { plaintext: self.plaintext(number, plaintext), from, to }
-            }
-            other => other,
-        })
-    }
-
-    fn composites(&self) -> bool {
-        self.meanings[0][0].composites()
-    }
-
-    fn values(&self) -> usize {
-        self.count
-    }
-
-    fn number(&self, value: Value) -> Option<usize> {
-        self.values.get(&value).map(|&(number, ..)| number)
-    }
-
-    fn vectors(&self, value: Value) -> usize {
-        self.values.get(&value).map_or(1, |&(_, vectors, _)| vectors)
-    }
-
-    fn leaf(&self, value: Value) -> Option<LeafSubpolynomial> {
-        self.values.get(&value).and_then(|&(.., leaf)| leaf)
-    }
-
-    fn output(&self, output: usize, position: usize, subpolynomial: usize) -> Option<Value> {
-        let last = self.rounds.rounds.len() - 1;
-        let (_, meaning) = self.round(last)?;
-        let name = meaning.output(output, position, subpolynomial)?;
-        Some(name.shifted(Shift::ciphertexts(last as i64)))
-    }
-
-    fn is_output(&self, value: Value) -> bool {
-        let last = self.rounds.rounds.len() as i64 - 1;
-        self.round(last as usize)
-            .is_some_and(|(_, meaning)| meaning.is_output(value.shifted(Shift::ciphertexts(-last))))
-    }
-
-    fn subpolynomials(&self) -> Subpolynomials {
-        self.meanings[0][0].subpolynomials()
-    }
-}
-
 /// Events of a body, and its length in cycles.
 pub type Timed = (Arc<Vec<Item>>, u64);
+
+/// A schedule as the body of rounds, with the values of round 0. What a round takes has the names of what the round before gives; the
+/// `first` round takes inputs, which lie in memory from the start.
+///
+/// # Errors
+/// [`RoundsError::Given`] if an output has a limb that was not computed, or that it has twice: then it has no name of its own.
+pub fn body(
+    list: &dyn EventList,
+    program: &KernelProgram,
+    meaning: &dyn Meaning,
+    first: bool,
+) -> Result<Timed, RoundsError> {
+    let passed = |ciphertext: u32, class: ClassId, port: usize, position: usize| Value {
+        class,
+        ciphertext,
+        iteration: Value::NONE,
+        index: Value::NONE - 1 - ((port as u32) << 16 | position as u32),
+    };
+    let mut given: HashMap<Value, Value> = HashMap::new();
+    for (port, output) in program.outputs.iter().enumerate() {
+        for position in 0..program.value(output.value).limbs.len() {
+            let own = meaning.output(port, position, 0).filter(|&own| meaning.leaf(own).is_none());
+            if own.is_none_or(|own| given.insert(own, passed(1, own.class, port, position)).is_some()) {
+                let (body, output) = (Arc::clone(&program.name), Arc::clone(&output.name));
+                return Err(RoundsError::Given { body, output });
+            }
+        }
+    }
+    let inputs: Vec<&LimbSet> = program.inputs().map(|(.., value)| &value.limbs).collect();
+    let class = given.values().next().map(|value| value.class);
+    let name = |own: Value| match (given.get(&own), meaning.leaf(own).map(|leaf| leaf.leaf)) {
+        (Some(&name), _) => name,
+        (None, Some(Leaf::Input { index, limb })) if !first => {
+            passed(0, class.unwrap_or(own.class), index, inputs[index].position(limb).unwrap_or(0))
+        }
+        _ => Value { ciphertext: 0, ..own },
+    };
+    let mut items = Vec::new();
+    Source::List(list).each(&mut |event, _| {
+        let mut event = event.clone();
+        event.op.ciphertext = 0;
+        event.reads.iter_mut().chain(&mut event.writes).for_each(|access| access.value = name(access.value));
+        items.push(Item::Event(event));
+    });
+    let schedule = Schedule { resources: list.resources().clone(), items };
+    let cycles = schedule.cycles().max(0) as u64;
+    Ok((Arc::new(schedule.items), cycles))
+}
 
 /// The longest repeated sequence of bodies that becomes a loop.
 const LONGEST_ROW: usize = 16;

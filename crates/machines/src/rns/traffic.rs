@@ -1,8 +1,9 @@
 //! Off-chip bytes by class: compulsory traffic, and reloads and spills for lack of on-chip memory.
 
+use crate::rns::leaf::{Leaf, LeafSubpolynomial};
 use crate::rns::meaning::Meaning;
-use polyfabric_sim::list::{EventList, Source, each};
-use polyfabric_sim::schedule::{Access, Item, MemoryKind, Resources, Traffic as Class, Value};
+use polyfabric_sim::list::{EventList, Source};
+use polyfabric_sim::schedule::{Access, MemoryKind, Traffic as Class};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,32 +22,36 @@ pub struct Traffic {
     pub intermediate_stores: u64,
 }
 
+/// Calls `visit` with each access to off-chip memory: whether it is a store, and whether it loads a value again.
+fn off_chip(list: &dyn EventList, meaning: &dyn Meaning, visit: &mut dyn FnMut(&Access, bool, bool)) {
+    let memories = &list.resources().memories;
+    let mut loaded = vec![false; meaning.values()];
+    Source::List(list).each(&mut |event, _| {
+        for (access, store) in event.reads.iter().map(|a| (a, false)).chain(event.writes.iter().map(|a| (a, true))) {
+            if memories[usize::from(access.place.memory.0)].kind == MemoryKind::OffChip
+                && let Some(number) = meaning.number(access.value)
+            {
+                visit(access, store, !store && std::mem::replace(&mut loaded[number], true));
+            }
+        }
+    });
+}
+
 impl Traffic {
     pub fn of(list: &dyn EventList, meaning: &dyn Meaning) -> Self {
-        let resources = list.resources();
-        let off_chip = |memory: u16| resources.memories[usize::from(memory)].kind == MemoryKind::OffChip;
-        let mut loaded = vec![false; meaning.values()];
+        let classes = &list.resources().value_classes;
         let mut traffic = Self::default();
-        Source::List(list).each(&mut |event, _| {
-            for (access, store) in event.reads.iter().map(|a| (a, false)).chain(event.writes.iter().map(|a| (a, true)))
-            {
-                if !off_chip(access.place.memory.0) {
-                    continue;
-                }
-                let class = &resources.value_classes[access.value.class.0 as usize];
-                let Some(number) = meaning.number(access.value) else { continue };
-                let result = || meaning.is_output(access.value);
-                let again = !store && std::mem::replace(&mut loaded[number], true);
-                *match (store, class.input, again) {
-                    (true, ..) if result() => &mut traffic.inputs_outputs,
-                    (true, ..) => &mut traffic.intermediate_stores,
-                    (false, false, _) => &mut traffic.intermediate_loads,
-                    (false, true, false) if class.traffic == Class::KeySwitchKey => &mut traffic.hints,
-                    (false, true, true) if class.traffic == Class::KeySwitchKey => &mut traffic.hints_again,
-                    (false, true, false) => &mut traffic.inputs_outputs,
-                    (false, true, true) => &mut traffic.inputs_again,
-                } += access.bytes;
-            }
+        off_chip(list, meaning, &mut |access, store, again| {
+            let class = &classes[usize::from(access.value.class.0)];
+            *match (store, class.input, again) {
+                (true, ..) if meaning.is_output(access.value) => &mut traffic.inputs_outputs,
+                (true, ..) => &mut traffic.intermediate_stores,
+                (false, false, _) => &mut traffic.intermediate_loads,
+                (false, true, false) if class.traffic == Class::KeySwitchKey => &mut traffic.hints,
+                (false, true, true) if class.traffic == Class::KeySwitchKey => &mut traffic.hints_again,
+                (false, true, false) => &mut traffic.inputs_outputs,
+                (false, true, true) => &mut traffic.inputs_again,
+            } += access.bytes;
         });
         traffic
     }
@@ -74,71 +79,62 @@ impl Traffic {
     }
 }
 
-/// Traffic of one round of a schedule with repeated bodies.
+/// Traffic of one round of a program that repeats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoundTraffic {
-    /// Excludes key limbs that other rounds also read.
-    own: Traffic,
-    /// Key limbs that other rounds also read, each counted once.
-    shared: HashMap<Value, u64>,
-    /// The same limbs with every load counted.
-    shared_loads: u64,
-    /// Bytes stored for the next round.
+    /// As of a program that has no other round.
+    alone: Traffic,
+    /// Loads of inputs in it: the first of each, and further ones.
+    taken: [u64; 2],
+    /// Stores of outputs in it.
     given: u64,
+    /// First loads in it of key limbs that other rounds also read.
+    shared: HashMap<LeafSubpolynomial, u64>,
 }
 
 impl RoundTraffic {
-    /// From the events of a body, with the values of round 0.
-    pub fn of(resources: &Resources, items: &[Item]) -> Self {
-        let off_chip =
-            |access: &Access| resources.memories[usize::from(access.place.memory.0)].kind == MemoryKind::OffChip;
-        let (mut round, mut seen) = (Self::default(), HashSet::new());
-        each(items, 1, &mut |event, _| {
-            for write in event.writes.iter().filter(|write| off_chip(write)) {
-                // Values with index 1 belong to the next round.
-                *(if write.value.ciphertext == 1 { &mut round.given } else { &mut round.own.intermediate_stores }) +=
-                    write.bytes;
+    /// Of a body. `changes` returns whether rounds may have different leaves.
+    pub fn of(list: &dyn EventList, meaning: &dyn Meaning, changes: &dyn Fn(&Leaf) -> bool) -> Self {
+        let mut round = Self { alone: Traffic::of(list, meaning), ..Self::default() };
+        off_chip(list, meaning, &mut |access, store, again| match meaning.leaf(access.value) {
+            _ if store && meaning.is_output(access.value) => round.given += access.bytes,
+            Some(LeafSubpolynomial { leaf: Leaf::Input { .. }, .. }) if !store => {
+                round.taken[usize::from(again)] += access.bytes;
             }
-            for read in event.reads.iter().filter(|read| off_chip(read)) {
-                let class = &resources.value_classes[read.value.class.0 as usize];
-                let again = !seen.insert(read.value);
-                let key = class.traffic == Class::KeySwitchKey;
-                if key && read.value.ciphertext == Value::NONE {
-                    round.shared.insert(read.value, read.bytes);
-                    round.shared_loads += read.bytes;
-                    continue;
-                }
-                *match (class.input, key, again) {
-                    (false, ..) => &mut round.own.intermediate_loads,
-                    (true, true, false) => &mut round.own.hints,
-                    (true, true, true) => &mut round.own.hints_again,
-                    (true, false, false) => &mut round.own.inputs_outputs,
-                    (true, false, true) => &mut round.own.inputs_again,
-                } += read.bytes;
+            Some(of @ LeafSubpolynomial { leaf: Leaf::Hint { .. }, .. }) if !store && !again && !changes(&of.leaf) => {
+                round.shared.insert(of, access.bytes);
             }
+            _ => {}
         });
         round
     }
 }
 
 impl Traffic {
-    /// Sums rounds; the flag marks the last one. Its output is the program's result; other rounds' output is a spill.
-    pub fn of_rounds<'a>(rounds: impl Iterator<Item = (&'a RoundTraffic, bool)>) -> Self {
-        let (mut sum, mut known, mut shared) = (Self::default(), HashMap::new(), 0);
-        for (round, last) in rounds {
-            let own = &round.own;
-            sum.hints += own.hints;
-            sum.hints_again += own.hints_again;
-            sum.inputs_outputs += own.inputs_outputs + if last { round.given } else { 0 };
-            sum.inputs_again += own.inputs_again;
-            sum.intermediate_loads += own.intermediate_loads;
-            sum.intermediate_stores += own.intermediate_stores + if last { 0 } else { round.given };
-            known.extend(round.shared.iter().map(|(&name, &bytes)| (name, bytes)));
-            shared += round.shared_loads;
+    /// Sums rounds. A round loads what the round before stored, and reloads keys that a round before loaded.
+    pub fn of_rounds<'a>(rounds: impl ExactSizeIterator<Item = &'a RoundTraffic>) -> Self {
+        let (mut sum, mut known) = (Self::default(), HashSet::new());
+        let last = rounds.len().saturating_sub(1);
+        for (number, RoundTraffic { alone, taken: [first, again], given, shared }) in rounds.enumerate() {
+            sum.hints += alone.hints;
+            sum.hints_again += alone.hints_again;
+            sum.inputs_outputs += alone.inputs_outputs;
+            sum.inputs_again += alone.inputs_again;
+            sum.intermediate_loads += alone.intermediate_loads;
+            sum.intermediate_stores += alone.intermediate_stores;
+            if number > 0 {
+                sum.inputs_outputs -= first;
+                sum.inputs_again -= again;
+                sum.intermediate_loads += first + again;
+            }
+            if number < last {
+                sum.inputs_outputs -= given;
+                sum.intermediate_stores += given;
+            }
+            let reloaded: u64 = shared.iter().filter(|(limb, _)| !known.insert(*limb)).map(|(_, bytes)| bytes).sum();
+            sum.hints -= reloaded;
+            sum.hints_again += reloaded;
         }
-        let once: u64 = known.values().sum();
-        sum.hints += once;
-        sum.hints_again += shared - once;
         sum
     }
 }

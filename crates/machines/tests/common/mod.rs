@@ -2,11 +2,14 @@
 
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
-use polyfabric_machines::contract::rns::MappedRns;
-use polyfabric_machines::{Machine, descriptions, parse};
+use polyfabric_machines::contract::options::Given;
+use polyfabric_machines::contract::rns::{MappedRns, map};
+use polyfabric_machines::contract::rounds::{RoundsMapper, SimulatedRounds};
+use polyfabric_machines::{Machine, MachineError, descriptions, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::{
-    Conversion, KernelBuilder, KernelProgram as RnsProgram, LimbSet, PublicPolynomial, ValueId, ValueType,
+    Conversion, KernelBuilder, KernelProgram as RnsProgram, LimbSet, OpKind, PublicPolynomial, Round, ValueId,
+    ValueType,
 };
 use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, Gate, LookupResult, Program, Range, Table};
 use polyfabric_schemes::rns::{
@@ -144,6 +147,61 @@ pub fn next(state: &mut u64) -> u64 {
     *state
 }
 
+/// A program of rounds. Each has public polynomials of its own.
+pub struct Rounds {
+    pub bodies: Vec<Arc<RnsProgram>>,
+    pub rounds: Vec<Round>,
+}
+
+impl Rounds {
+    /// Rounds of three bodies in `order`, some with other rotations.
+    pub fn new((ring, gadget): (&Ring, &Gadget), order: impl IntoIterator<Item = usize>) -> Self {
+        let bodies = [(1, 0), (2, 2), (3, 1)].map(|(steps, products)| body((ring, gadget), steps, products));
+        Self { bodies: bodies.into(), rounds: order.into_iter().map(Round::of).collect() }
+    }
+
+    /// The program of round `number` alone.
+    pub fn alone(&self, ring: &Ring, number: usize) -> RnsProgram {
+        let round = &self.rounds[number];
+        let mut program = (*self.bodies[round.body]).clone();
+        program.plaintexts.fill(polynomial(ring, 100 + number as i64));
+        for op in &mut program.ops {
+            match &mut op.kind {
+                OpKind::Automorphism { element } => {
+                    let other = round.elements.iter().find(|(from, _)| from == element);
+                    *element = other.map_or(*element, |&(_, to)| to);
+                }
+                OpKind::InnerProduct { key, .. } | OpKind::Key { key, .. } => *key = round.key(*key),
+                _ => {}
+            }
+        }
+        program
+    }
+
+    /// The checked schedule of all rounds.
+    pub fn map(&self, machine: &Machine) -> Result<SimulatedRounds, Box<MachineError>> {
+        let mut mapper = RoundsMapper::new(machine, "rounds", "", &Given::new(), self.rounds.clone())?;
+        for body in &self.bodies {
+            mapper.body(body)?;
+        }
+        Ok(mapper.finish()?)
+    }
+
+    /// The outputs of a replay of all rounds, each of which takes what the round before gave. Its own program has the schedule of its body.
+    pub fn replayed(&self, machine: &Machine, ring: &Arc<Ring>, gadget: &Arc<Gadget>) -> Vec<RnsPolynomial> {
+        let (_, mut values) = keys_and_inputs(&self.alone(ring, 0), ring, gadget);
+        for (number, round) in self.rounds.iter().enumerate() {
+            let program = self.alone(ring, number);
+            let [own, of_body] = [&program, &*self.bodies[round.body]]
+                .map(|program| map(machine, program, "", &Given::new()).expect("it fits"));
+            assert!(Listed::of(own.mapped()).events == Listed::of(of_body.mapped()).events);
+            let (keys, _) = keys_and_inputs(&program, ring, gadget);
+            values = own.replay(&program, &keys, &values.iter().collect::<Vec<_>>()).expect("a legal schedule");
+        }
+        values
+    }
+}
+
 /// The events of a schedule, which tests change.
 #[derive(Clone)]
 pub struct Listed {
@@ -171,6 +229,12 @@ impl Listed {
     pub fn without(&self, index: usize) -> Self {
         let mut changed = self.clone();
         changed.events.remove(index);
+        changed
+    }
+
+    pub fn doubled(&self, index: usize) -> Self {
+        let mut changed = self.clone();
+        changed.events.insert(index, self.events[index].clone());
         changed
     }
 

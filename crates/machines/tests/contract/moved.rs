@@ -1,7 +1,6 @@
 //! Is a schedule rejected that moves less than whole values, bypasses ports, or lacks instructions?
 
 use crate::common::Listed;
-use crate::one_error::Altered;
 use crate::rns_machines::Case;
 use crate::{judged, tfhe_machines};
 use polyfabric_machines::audit::audit;

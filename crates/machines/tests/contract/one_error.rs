@@ -1,107 +1,64 @@
-//! Is every schedule of an RNS machine with one error rejected? The events are those of a list, or of the body of a loop.
+//! Is every schedule of an RNS machine with one error rejected?
 
-use polyfabric_sim::schedule::{Access, Event, Lines, MemoryKind, Place, Resources, Value};
+use crate::rns_machines::Case;
+use polyfabric_sim::schedule::{Access, Event, Lines, MemoryKind, Place, Resources};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A schedule whose events tests change.
-pub trait Altered {
-    type Schedule;
-
-    fn name(&self) -> String;
-    fn resources(&self) -> &Resources;
-    fn events(&self) -> Vec<Event>;
-    /// Some events of every kind.
-    fn samples(&self) -> Vec<usize>;
-    fn with(&self, change: impl FnOnce(&mut Vec<Event>)) -> Self::Schedule;
-    /// The verdict of the audit, then of the checker.
-    fn judged(&self, schedule: &Self::Schedule) -> Result<(), String>;
-    fn is_legal(&self, schedule: &Self::Schedule) -> bool;
-    /// Whether a replay matches the interpreter.
-    fn is_right(&self, schedule: &Self::Schedule) -> bool;
-
-    fn with_event(&self, index: usize, change: impl FnOnce(&mut Event)) -> Self::Schedule {
-        self.with(|events| change(&mut events[index]))
-    }
-
-    fn kind(&self, event: &Event) -> &str {
-        &self.resources().kinds[usize::from(event.op.kind.0)].name
+pub fn missing_duplicate_or_halved_events_are_rejected(case: &Case) {
+    for index in case.listed.samples() {
+        let what = format!("{} in {}", case.listed.kind(index), case.name());
+        assert!(case.judged(&case.listed.without(index)).is_err(), "no {what}");
+        assert!(case.judged(&case.listed.doubled(index)).is_err(), "a second {what}");
+        assert!(case.judged(&case.listed.with(index, |event| event.work /= 2)).is_err(), "half a {what}");
     }
 }
 
-pub fn missing_duplicate_or_halved_events_are_rejected(of: &impl Altered) {
-    let events = of.events();
-    for index in of.samples() {
-        let what = format!("{} in {}", of.kind(&events[index]), of.name());
-        assert!(of.judged(&of.with(|events| _ = events.remove(index))).is_err(), "no {what}");
-        assert!(of.judged(&of.with(|events| events.insert(index, events[index].clone()))).is_err(), "a second {what}");
-        assert!(of.judged(&of.with_event(index, |event| event.work /= 2)).is_err(), "half a {what}");
-    }
-}
-
-pub fn wrong_operands_are_rejected(of: &impl Altered) {
-    let events = of.events();
+pub fn wrong_operands_are_rejected(case: &Case) {
+    let events = &case.listed.events;
     let mut refused = 0;
-    for index in of.samples() {
+    for index in case.listed.samples() {
         for (place, own) in events[index].reads.iter().enumerate() {
             // Another value of its class, at any place.
             let other = |read: &&Access| {
                 read.value.class == own.value.class && read.value != own.value && read.place.memory == own.place.memory
             };
             let Some(other) = events.iter().flat_map(|event| &event.reads).find(other) else { continue };
-            let changed = of.with_event(index, |event| {
+            let changed = case.listed.with(index, |event| {
                 (event.reads[place].value, event.reads[place].place) = (other.value, other.place);
             });
-            assert!(of.judged(&changed).is_err(), "{}: {}", of.name(), of.kind(&events[index]));
+            assert!(case.judged(&changed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
             refused += 1;
         }
     }
     assert!(refused > 10);
 }
 
-/// The same value of the round before and after; only for the body of a loop.
-pub fn operands_of_other_rounds_are_rejected(of: &impl Altered) {
-    let events = of.events();
-    let mut refused = 0;
-    for index in of.samples() {
-        let reads = events[index].reads.iter().enumerate();
-        for (place, own) in reads.filter(|(_, read)| read.value.ciphertext != Value::NONE) {
-            let round = own.value.ciphertext;
-            for ciphertext in round.checked_sub(1).into_iter().chain([round + 1]) {
-                let changed = of.with_event(index, |event| event.reads[place].value.ciphertext = ciphertext);
-                assert!(of.judged(&changed).is_err(), "{}: {}", of.name(), of.kind(&events[index]));
-                refused += 1;
-            }
-        }
-    }
-    assert!(refused > 10);
-}
-
-pub fn shifts_by_a_cycle_are_rejected_or_compute_the_same(of: &impl Altered) {
+pub fn shifts_by_a_cycle_are_rejected_or_compute_the_same(case: &Case) {
     let mut refused = [0; 2];
-    for index in of.samples() {
+    for index in case.listed.samples() {
         for (side, by) in [-1, 1].into_iter().enumerate() {
-            let changed = of.with_event(index, |event| event.start += by);
-            match of.judged(&changed) {
+            let changed = case.listed.with(index, |event| event.start += by);
+            match case.judged(&changed) {
                 Err(_) => refused[side] += 1,
-                Ok(()) => assert!(of.is_right(&changed), "{}", of.name()),
+                Ok(()) => assert!(case.is_right(&changed), "{}", case.name()),
             }
         }
     }
     // Chains of events are tight: most cannot move.
-    assert!(refused.iter().all(|&refused| refused > 8), "{}: {refused:?}", of.name());
+    assert!(refused.iter().all(|&refused| refused > 8), "{}: {refused:?}", case.name());
 }
 
 /// Two events at once on a unit or channel, once for each key that `by` gives.
-pub fn simultaneous_events_are_rejected<K: Ord>(of: &impl Altered, mut by: impl FnMut(&Event) -> K) {
-    let events = of.events();
+pub fn simultaneous_events_are_rejected<K: Ord>(case: &Case, mut by: impl FnMut(&Event) -> K) {
+    let events = &case.listed.events;
     let mut last: HashMap<u32, usize> = HashMap::new();
     let mut moved = BTreeSet::new();
     for (index, event) in events.iter().enumerate() {
         let Some(before) = last.insert(event.resource.0, index) else { continue };
         if moved.insert(by(event)) {
-            let changed = of.with_event(index, |event| event.start = events[before].start);
-            let unit = of.resources().name(event.resource);
-            assert!(!of.is_legal(&changed), "{}: two at once on {unit}", of.name());
+            let changed = case.listed.with(index, |event| event.start = events[before].start);
+            let unit = case.listed.resources.name(event.resource);
+            assert!(!Case::is_legal(&changed), "{}: two at once on {unit}", case.name());
         }
     }
     assert!(moved.len() > 4);
@@ -111,12 +68,12 @@ pub fn simultaneous_events_are_rejected<K: Ord>(of: &impl Altered, mut by: impl 
 type Use = (i64, bool, usize);
 
 /// The reads and writes of every place on the chip, in order of time.
-fn by_place(of: &impl Altered) -> BTreeMap<(u16, u64), Vec<Use>> {
+fn by_place(case: &Case) -> BTreeMap<(u16, u64), Vec<Use>> {
     let mut uses = BTreeMap::<_, Vec<_>>::new();
-    for (index, event) in of.events().iter().enumerate() {
+    for (index, event) in case.listed.events.iter().enumerate() {
         let mut note = |access: &Access, write: bool| {
             let Place { memory, offset, .. } = access.place;
-            let kind = &of.resources().memories[usize::from(memory.0)].kind;
+            let kind = &case.listed.resources.memories[usize::from(memory.0)].kind;
             if matches!(kind, MemoryKind::Lines(_) | MemoryKind::OnChip { .. }) {
                 uses.entry((memory.0, offset)).or_default().push((event.start + i64::from(access.first), write, index));
             }
@@ -130,14 +87,10 @@ fn by_place(of: &impl Altered) -> BTreeMap<(u16, u64), Vec<Use>> {
 
 /// Rejects up to `most` of each, and returns the number of overwrites. A machine whose memories fit a small program
 /// overwrites nothing.
-pub fn early_reads_and_early_overwrites_are_rejected<A: Altered>(
-    of: &A,
-    most: usize,
-    rejected: impl Fn(&A, &A::Schedule) -> bool,
-) -> usize {
-    let events = of.events();
+pub fn early_reads_and_early_overwrites_are_rejected(case: &Case, most: usize) -> usize {
+    let events = &case.listed.events;
     let (mut early, mut over) = (0, 0);
-    for uses in by_place(of).into_values() {
+    for uses in by_place(case).into_values() {
         for pair in uses.windows(2) {
             let [(first, write, before), (second, again, index)] = [pair[0], pair[1]];
             let to = match (write, again) {
@@ -152,12 +105,12 @@ pub fn early_reads_and_early_overwrites_are_rejected<A: Altered>(
             if start < 0 {
                 continue;
             }
-            let changed = of.with_event(index, |event| event.start = start);
-            assert!(rejected(of, &changed), "{}: {}", of.name(), of.kind(&events[index]));
+            let changed = case.listed.with(index, |event| event.start = start);
+            assert!(!Case::is_legal(&changed), "{}: {}", case.name(), case.listed.kind(index));
             *(if again { &mut over } else { &mut early }) += 1;
         }
     }
-    assert!(early > 5, "{}: {early} reads", of.name());
+    assert!(early > 5, "{}: {early} reads", case.name());
     over
 }
 

@@ -1,21 +1,21 @@
 //! Results of the RNS machines.
 
-use super::common::{Listed, SHAPE, all_machines, body, changes_of_modulus, keys_and_inputs, polynomial, ring};
+use super::common::{Listed, Rounds, SHAPE, all_machines, body, changes_of_modulus, keys_and_inputs, ring};
 use super::{Record, Records, labels};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_machines::Machine;
 use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rns::{MappedRns, Simulated, map};
-use polyfabric_machines::contract::rounds::{RoundsMapper, WholeRounds};
+use polyfabric_machines::contract::rounds::SimulatedRounds;
 use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
 use polyfabric_machines::rns::meaning::Meaning;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
-use polyfabric_program::rns::kernel::{KernelProgram, Round, Rounds};
+use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::{Gadget, GadgetLiteral, Ring, RnsPolynomial};
 use polyfabric_sim::checker::{Hazard, check};
 use polyfabric_sim::list::Source;
-use polyfabric_sim::schedule::{Access, Event, Shift, Value};
+use polyfabric_sim::schedule::{Access, Event, Value};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -47,8 +47,8 @@ pub fn records() -> Records {
             records.insert(format!("{}, {}", machine.name(), small.name), record);
         }
         for (name, rounds) in rounds() {
-            let Ok(whole) = WholeRounds::map(&machine, rounds, &Given::new()) else { continue };
-            records.insert(format!("{}, {name}", machine.name()), of_rounds(&machine, &whole));
+            let Ok(simulated) = rounds.map(&machine) else { continue };
+            records.insert(format!("{}, {name}", machine.name()), of_rounds(&machine, &rounds, &simulated));
         }
     }
     records
@@ -146,52 +146,42 @@ fn reject_early_sums(listed: &Listed) -> usize {
     found.len()
 }
 
-/// Repeated programs: with other rotations and public polynomials in some rounds, and with many equal rounds.
+/// Repeated programs: with other rotations in some rounds, and with many equal rounds.
 pub fn rounds() -> Vec<(&'static str, Rounds)> {
     let (ring, gadget) = ring();
-    let bodies = || [(1, 0), (2, 2), (3, 1)].map(|(steps, products)| body((&ring, &gadget), steps, products)).into();
-    let turn = |steps: i64| GaloisElement::rotation(ring.degree(), steps);
-    let own = |(number, body): (i64, usize)| {
-        let elements = if number % 3 == 1 { vec![(turn(body as i64 + 1), turn(4 + number))] } else { Vec::new() };
-        Round { body, elements, plaintexts: Some(vec![polynomial(&ring, 100 + number)]) }
-    };
-    let mixed = (0..).zip([0, 1, 1, 1, 2, 0, 1]).map(own).collect();
-    let equal = [0, 0, 0, 1].into_iter().cycle().take(80).map(Round::of).collect();
-    let program = |name: &str, rounds| Rounds { name: name.into(), bodies: bodies(), rounds };
-    vec![("mixed rounds", program("mixed", mixed)), ("eighty rounds", program("equal", equal))]
+    let turn = |steps: usize| GaloisElement::rotation(ring.degree(), steps as i64);
+    let mut mixed = Rounds::new((&ring, &gadget), [0, 1, 1, 1, 2, 0, 1]);
+    for (number, round) in mixed.rounds.iter_mut().enumerate().filter(|(number, _)| number % 3 == 1) {
+        round.elements = vec![(turn(round.body + 1), turn(4 + number))];
+    }
+    let equal = Rounds::new((&ring, &gadget), [0, 0, 0, 1].into_iter().cycle().take(80));
+    vec![("mixed rounds", mixed), ("eighty rounds", equal)]
 }
 
-fn of_rounds(machine: &Machine, whole: &WholeRounds) -> Record {
-    let Rounds { name, bodies, rounds } = whole.rounds();
-    let mut mapper = RoundsMapper::new(machine, name, "", &Given::new(), rounds.clone()).expect("rounds");
-    bodies.iter().for_each(|body| mapper.body(body).expect("it fits"));
-    let mut record = Record::of(&mapper.finish().expect("it is legal").report);
-    let meanings: Vec<_> = whole.bodies().iter().map(|body| [true, false].map(|first| body.meaning(first))).collect();
-    let events = whole.schedule().events().map(|placed| placed.to_event());
-    record.schedule = Some(labels::hash(&whole.schedule().resources, events, |event, value| {
+fn of_rounds(machine: &Machine, of: &Rounds, simulated: &SimulatedRounds) -> Record {
+    let mut record = Record::of(&simulated.report);
+    let bodies: Vec<Simulated> =
+        of.bodies.iter().map(|body| map(machine, body, "", &Given::new()).expect("it fits")).collect();
+    let meanings: Vec<Box<dyn Meaning + '_>> = bodies.iter().map(|body| body.mapped().meaning()).collect();
+    let events = simulated.schedule().events().map(|placed| placed.to_event());
+    record.schedule = Some(labels::hash(&simulated.schedule().resources, events, |event, value| {
         let number = event.op.ciphertext as usize;
-        let round = &rounds[number];
-        let meaning = &meanings[round.body][usize::from(number > 0)];
-        let in_round_0 = value.shifted(Shift::ciphertexts(-(number as i64)));
-        let LeafSubpolynomial { leaf, subpolynomial } = meaning.leaf(in_round_0)?;
+        let alone = Value { ciphertext: Value::NONE, ..value };
+        let LeafSubpolynomial { leaf, subpolynomial } = meanings[of.rounds[number].body].leaf(alone)?;
         match leaf {
-            Leaf::Input { .. } if number > 0 => None,
-            Leaf::Input { .. } => Some(leaf_text(leaf, subpolynomial)),
             Leaf::Hint { key, row, part, limb } => {
-                Some(leaf_text(Leaf::Hint { key: round.key(key), row, part, limb }, subpolynomial))
+                let key = of.rounds[number].key(key);
+                Some(leaf_text(Leaf::Hint { key, row, part, limb }, subpolynomial))
             }
+            Leaf::Input { .. } => Some(leaf_text(leaf, subpolynomial)),
             Leaf::Plaintext { .. } => Some(format!("round {number} {}", leaf_text(leaf, subpolynomial))),
         }
     }));
-    if rounds.len() > 10 {
-        // The words of so many rounds take too long.
-        return record;
+    if of.rounds.len() <= 10 {
+        // The words of more rounds take too long.
+        let (ring, gadget) = ring();
+        record.words = Some(of_words(&of.replayed(machine, &ring, &gadget)));
     }
-    let (ring, gadget) = ring();
-    let unrolled = whole.rounds().unrolled().expect("a program");
-    let (keys, inputs) = keys_and_inputs(&unrolled, &ring, &gadget);
-    let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
-    record.words = Some(of_words(&whole.replay(whole.schedule(), &keys, &inputs).expect("a legal schedule")));
     record
 }
 

@@ -2,11 +2,9 @@
 
 use super::common::Listed;
 use super::{rns, tfhe};
-use polyfabric_machines::MachineError;
 use polyfabric_machines::audit::{self, AuditError};
 use polyfabric_machines::contract;
 use polyfabric_machines::contract::options::Given;
-use polyfabric_machines::contract::rounds::WholeRounds;
 use polyfabric_sim::checker::{Violation, check};
 use polyfabric_sim::list::Source;
 use polyfabric_sim::schedule::{Access, Event, Item, MemoryKind, Order, Resources, Schedule};
@@ -103,17 +101,6 @@ pub fn of_rns() -> Verdicts {
             };
             verdicts.insert(format!("{}, {}", machine.name(), small.name), of_list(&listed, &judged));
         }
-        for (name, rounds) in rns::rounds().into_iter().take(1) {
-            let Ok(whole) = WholeRounds::map(&machine, rounds, &Given::new()) else { continue };
-            let judged = |schedule: &Schedule| {
-                let held = whole.hold(schedule).map_err(|error| match error {
-                    MachineError::Audit { cause, .. } => *cause,
-                    other => panic!("{other}"),
-                });
-                verdict(check(schedule, &[]).map(|_| ()), held)
-            };
-            verdicts.insert(format!("{}, {name}", machine.name()), of_tree(whole.schedule(), &judged));
-        }
     }
     verdicts
 }
@@ -199,9 +186,7 @@ fn of_list(listed: &Listed, judged: &dyn Fn(&Listed) -> String) -> Program {
         let event = &listed.events[index];
         let name = format!("{} on {} at {}", listed.kind(index), listed.resources.name(event.resource), event.start);
         add(&mut verdicts, &name, judged(&listed.without(index)), "missing");
-        let mut doubled = listed.clone();
-        doubled.events.insert(index, event.clone());
-        add(&mut verdicts, &name, judged(&doubled), "doubled");
+        add(&mut verdicts, &name, judged(&listed.doubled(index)), "doubled");
         for (what, change) in CHANGES {
             let mut met = false;
             let changed = listed.with(index, |event| met = change(&listed.resources, &reads, event));

@@ -2,18 +2,12 @@
 
 use super::{limb_by_limb, paper};
 use crate::audit::rns::audit;
-use crate::audit::rns::rounds::audit_whole;
-use crate::contract::rounds::WholeRounds;
 use crate::osiris::arithmetic::Units;
 use crate::osiris::machine::{Osiris, StepsBy};
 use crate::osiris::meaning::Names;
-use crate::osiris::rounds::Body;
 use crate::osiris::schedule::schedule;
 use crate::rns::replay::{Given, replay};
-use crate::rns::rounds::{MappedBody, SharedKeys, schedule as rounds_schedule};
-use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_program::rns::homomorphic::{Builder, Diagonals, NodeId, Program, Scheme, Values, evaluate};
-use polyfabric_program::rns::kernel::{Round, Rounds};
 use polyfabric_program::rns::lowering::{Hoisting, LevelPolicy, Lowered, RnsLowering, Target, lower};
 use polyfabric_program::rns::noise::{Encryption, NoiseReport};
 use polyfabric_program::rns::parameters;
@@ -21,7 +15,6 @@ use polyfabric_schemes::ckks::{CkksCiphertext, ClientKey, Complex, Encoder, Para
 use polyfabric_schemes::progress::no_progress;
 use polyfabric_schemes::rns::{Ciphertext, KeyId, KeyStorage, RnsPolynomial};
 use polyfabric_sim::checker::check;
-use polyfabric_sim::schedule::{Event, Item, Schedule};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -151,64 +144,4 @@ fn the_diagonal_method_rotates_once_per_diagonal_and_decrypts() {
         assert_eq!(lowered(&product, &set, &machine).keys.len(), 6, "{hoisting:?}");
         check_program(&product, "osiris-I", &machine, 22.0);
     }
-}
-
-#[test]
-fn rounds_decrypt_and_those_of_a_wrong_schedule_do_not() {
-    let set = sets::parameters("osiris-I").expect("a set");
-    let turned = program(1 << 13, 2, |builder, x| {
-        let turned = builder.rotate(x, 1).expect("a rotation");
-        builder.add(x, turned).expect("a sum")
-    });
-    let own = hoisted(Hoisting::Single);
-    let lowered = lowered(&turned, &set, &own);
-    let turn = |steps| GaloisElement::rotation(set.ring_degree(), steps);
-    // Rotations by one slot, by three, by one.
-    let other = Round { elements: vec![(turn(1), turn(3))], ..Round::of(0) };
-    let bodies = vec![Arc::new(lowered.kernel.clone())];
-    let rounds = Rounds { name: "turns".into(), bodies, rounds: vec![Round::of(0), other, Round::of(0)] };
-    let machine =
-        crate::description("osiris").expect("a machine").choose(&[("hoisting", "single")]).expect("a reading");
-    let whole = WholeRounds::map(&machine, rounds, &Default::default()).expect("it fits");
-    let schedule = whole.schedule();
-    check(schedule, &[]).unwrap_or_else(|violation| panic!("{violation}"));
-    whole.hold(schedule).unwrap_or_else(|error| panic!("{error}"));
-    // One value for a key in all rounds would be another program.
-    let rounds = whole.rounds();
-    let shared = Body::new(&own, &rounds.bodies[0], &|_| false, &mut SharedKeys::default()).expect("it fits");
-    let timed = [(shared.items(true), shared.cycles), (shared.items(false), shared.cycles)];
-    let of_one_key = rounds_schedule(shared.resources().clone(), &[0, 1, 1], &timed);
-    let refused = audit_whole(rounds, &of_one_key, &[&shared]).expect_err("its key is shared");
-    assert!(refused.to_string().contains("has one name in all rounds"), "{refused}");
-    let client = ClientKey::for_tests(&set, 3).expect("a key");
-    let ids: Vec<KeyId> = rounds.unrolled().expect("a program").keys().keys().copied().collect();
-    let keys = client.evaluation_keys(&ids, KeyStorage::TRANSPORT, None, &no_progress).expect("keys");
-    let mut values: Vec<Complex> =
-        (0..turned.slots()).map(|at| Complex::new(((at * 7) % 19) as f64 / 19.0, (at % 5) as f64 / 5.0)).collect();
-    let port = &lowered.inputs[0];
-    let encrypted = client.encrypt_at(&values, port.level, port.scale.real()).expect("a ciphertext");
-    let given: Vec<&RnsPolynomial> = encrypted.ciphertext().parts.iter().collect();
-    for steps in [1, 3, 1] {
-        let slots = values.len();
-        values = (0..slots).map(|at| values[at] + values[(at + steps) % slots]).collect();
-    }
-    let precision = |schedule: &Schedule| {
-        let parts = whole.replay(schedule, &keys, &given).ok()?;
-        let scale = lowered.outputs[0].scale.real();
-        let found = CkksCiphertext::new(&set, Ciphertext::new(parts), scale, turned.slots()).expect("a level");
-        Some(client.precision(&found, &values).expect("it decrypts").expect("as many slots").median_bits)
-    };
-    assert!(precision(schedule).is_some_and(|bits| bits > 20.5), "21.0 are measured");
-    let mut wrong = schedule.clone();
-    let Some(Item::Repeat(repeat)) = wrong.items.last_mut() else { panic!("a loop of two rounds") };
-    let class = |event: &Event| schedule.resources.class(event.resource);
-    let events = Arc::make_mut(&mut repeat.body).iter_mut();
-    let mut products = events.filter_map(|item| match item {
-        Item::Event(event) if class(event) == "hadamard.keys" && event.reads.len() > 2 => Some(event),
-        _ => None,
-    });
-    let event = products.next().expect("an inner product");
-    event.reads[0].place.offset = event.reads[2].place.offset;
-    assert!(check(&wrong, &[]).is_err(), "the checker rejects it");
-    assert!(precision(&wrong).is_none_or(|bits| bits < 1.0), "and it decrypts to other values");
 }

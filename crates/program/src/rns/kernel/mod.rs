@@ -20,7 +20,7 @@ pub use check::KernelError;
 pub use count::{Counts, LimbOps};
 pub use limb_set::LimbSet;
 pub use op::{Conversion, DigitWindow, OpKind};
-pub use rounds::{Ports, Round, Rounds, RoundsError};
+pub use rounds::{Ports, Round, RoundsError};
 
 use crate::rns::homomorphic::NodeId;
 use polyfabric_kernels::RingDegree;

@@ -4,12 +4,12 @@
 //! weights) and in the amounts of some rotations. So any property of a body that does not depend on its constants is true for all its
 //! rounds.
 
-use super::{KernelError, KernelProgram, Op, OpKind, PublicPolynomial, ValueId, ValueType};
+use super::{KernelProgram, Op, OpKind, ValueType};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_schemes::rns::KeyId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -20,19 +20,12 @@ pub struct Round {
     pub body: usize,
     /// Replaced automorphisms, with their keys: X → X^to instead of X → X^from, as (from, to).
     pub elements: Vec<(GaloisElement, GaloisElement)>,
-    /// Its public polynomials, by index in the body; `None` for the body's own.
-    pub plaintexts: Option<Vec<Arc<PublicPolynomial>>>,
 }
 
 impl Round {
-    /// A round of body `body` with its constants.
+    /// A round of body `body` with its automorphisms.
     pub fn of(body: usize) -> Self {
         Self { body, ..Self::default() }
-    }
-
-    /// The round's automorphism that replaces the body's `own`.
-    pub fn element(&self, own: GaloisElement) -> GaloisElement {
-        self.elements.iter().find(|&&(from, _)| from == own).map_or(own, |&(_, to)| to)
     }
 
     /// Checks that every replaced automorphism is a whole rotation in the body.
@@ -72,15 +65,6 @@ impl Round {
     }
 }
 
-/// A program of rounds over a few bodies.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rounds {
-    pub name: Arc<str>,
-    pub bodies: Vec<Arc<KernelProgram>>,
-    /// In order; at least one.
-    pub rounds: Vec<Round>,
-}
-
 /// Why rounds do not form a program.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RoundsError {
@@ -95,6 +79,10 @@ pub enum RoundsError {
          other keys too; give the body's rotation an amount that nothing else in it has"
     )]
     Shared { name: Arc<str>, body: Arc<str>, operations: usize, others: usize },
+    #[error(
+        "{body}: a limb of `{output}` is an unchanged input, or occurs twice: pass only computed limbs to the next round, each once"
+    )]
+    Given { body: Arc<str>, output: Arc<str> },
     #[error("{name}: its bodies have different rings or moduli; lower all of them with one set")]
     Ring { name: Arc<str> },
 }
@@ -138,75 +126,5 @@ impl Ports {
         };
         let (gives, takes) = (words(&bodies[order[before]].gives), words(&bodies[order[before + 1]].takes));
         Err(RoundsError::Ports { name: Arc::clone(name), round: before + 1, takes, gives })
-    }
-}
-
-impl Rounds {
-    /// Checks that each round's inputs match the previous outputs.
-    ///
-    /// # Errors
-    /// [`RoundsError`] at the first round that does not match.
-    pub fn check(&self) -> Result<(), RoundsError> {
-        let order: Vec<usize> = self.rounds.iter().map(|round| round.body).collect();
-        let ports: Vec<Ports> = self.bodies.iter().map(|body| Ports::of(body)).collect();
-        Ports::check(&self.name, &order, &ports)?;
-        self.rounds.iter().try_for_each(|round| round.check(&self.name, &self.bodies[round.body]))
-    }
-
-    /// All rounds as one plain program, for tests of small ones; it can be very long.
-    ///
-    /// # Errors
-    /// [`KernelError`] if an automorphism of a round does not exist in the ring.
-    ///
-    /// # Panics
-    /// Unless [`Self::check`] accepts it.
-    pub fn unrolled(&self) -> Result<KernelProgram, KernelError> {
-        let ring = &self.bodies[0];
-        let mut whole = KernelProgram {
-            name: Arc::clone(&self.name),
-            degree: ring.degree,
-            moduli: Arc::clone(&ring.moduli),
-            plaintexts: Vec::new(),
-            values: Vec::new(),
-            ops: Vec::new(),
-            outputs: Vec::new(),
-        };
-        for (number, round) in self.rounds.iter().enumerate() {
-            let body = &self.bodies[round.body];
-            let given: Vec<ValueId> = whole.outputs.iter().map(|output| output.value).collect();
-            let polynomials = whole.plaintexts.len() as u32;
-            whole.plaintexts.extend(round.plaintexts.as_ref().unwrap_or(&body.plaintexts).iter().cloned());
-            let mut given = given.into_iter();
-            let mut values: BTreeMap<ValueId, ValueId> = BTreeMap::new();
-            for op in &body.ops {
-                if let (OpKind::Input { .. }, true) = (&op.kind, number > 0) {
-                    values.extend(given.next().map(|value| (op.results[0], value)));
-                    continue;
-                }
-                let kind = match &op.kind {
-                    OpKind::Plaintext { plaintext, value } => {
-                        OpKind::Plaintext { plaintext: polynomials + plaintext, value: value.clone() }
-                    }
-                    &OpKind::Automorphism { element } => OpKind::Automorphism { element: round.element(element) },
-                    OpKind::InnerProduct { key, rows } => {
-                        OpKind::InnerProduct { key: round.key(*key), rows: Arc::clone(rows) }
-                    }
-                    OpKind::Key { key, row, part, limbs } => {
-                        OpKind::Key { key: round.key(*key), row: *row, part: *part, limbs: limbs.clone() }
-                    }
-                    other => other.clone(),
-                };
-                let first = whole.values.len() as u32;
-                let results: Vec<ValueId> = (first..).take(op.results.len()).map(ValueId).collect();
-                whole.values.extend(op.results.iter().map(|&result| body.value(result).clone()));
-                values.extend(op.results.iter().copied().zip(results.iter().copied()));
-                let operands = op.operands.iter().map(|operand| values[operand]).collect();
-                whole.ops.push(Op { kind, operands, results, origin: op.origin, step: op.step });
-            }
-            whole.outputs.clone_from(&body.outputs);
-            whole.outputs.iter_mut().for_each(|output| output.value = values[&output.value]);
-        }
-        whole.check()?;
-        Ok(whole)
     }
 }
