@@ -26,7 +26,7 @@ def entry(byte: int) -> int:
 S_BOX = [entry(byte) for byte in range(256)]
 
 
-@pf.program(tables="wide", state=pf.UInt(8).vector(3))
+@pf.program(state=pf.UInt(8).vector(3))
 def s_box(state: pf.Value) -> pf.Value:
     """SubBytes on three bytes of the state."""
     return pf.lookup(state, S_BOX)

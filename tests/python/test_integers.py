@@ -128,8 +128,12 @@ def test_a_table_has_an_entry_for_every_value_of_its_index() -> None:
 def test_tables_cost_what_the_page_on_integers_says(bits: int, lookups: int) -> None:
     assert f" {lookups:,} for" in PAGE or f" {lookups:,} lookups for" in PAGE
     entries = np.random.default_rng(3).integers(0, 256, 1 << bits).tolist()
-    table = pf.program(i=pf.UInt(bits))(lambda i: pf.lookup(i, entries, result=pf.UInt(8)))
-    assert table.cost().to_dict()["lookups"] == pytest.approx(lookups, rel=0.02, abs=1)
+    table, wide = (
+        pf.program(tables=tables, i=pf.UInt(bits))(lambda i: pf.lookup(i, entries, result=pf.UInt(8)))
+        for tables in ("lookups", "auto")
+    )
+    assert table.plan().kernel.lookups == pytest.approx(lookups, rel=0.02, abs=1)
+    assert wide.plan().kernel.lookups == bits
 
 
 def test_what_the_page_on_integers_says_of_public_bits() -> None:

@@ -40,7 +40,7 @@ def test_the_sets_have_128_bits_and_are_for_wide_tables_alone(polyfabric) -> Non
         assert parameters.security_warning is None
         assert polyfabric("params", name).status == 0
 
-    @pf.program(x=pf.UInt(8))
+    @pf.program(tables="lookups", x=pf.UInt(8))
     def narrow(x):
         return pf.lookup(x, list(range(256)))
 
@@ -96,7 +96,7 @@ def test_operations_become_tables_where_the_program_is_cheaper_so() -> None:
     }
     for operation, lookups in operations.values():
         program = pf.program(tables="wide", x=pf.UInt(8), y=pf.UInt(8))(operation)
-        own = pf.program(x=pf.UInt(8), y=pf.UInt(8))(operation)
+        own = pf.program(tables="lookups", x=pf.UInt(8), y=pf.UInt(8))(operation)
         plan = program.plan()
         # Digits of exclusive ors take lookups too.
         assert lookups <= plan.kernel.lookups <= lookups + 8
@@ -109,7 +109,7 @@ def test_operations_become_tables_where_the_program_is_cheaper_so() -> None:
     # Next to other lookups, digits are cheaper; and so are they for comparisons.
     for operation in (lambda x, y: x * y + y, lambda x, y: pf.max(x, y)):
         program = pf.program(tables="wide", x=pf.UInt(8), y=pf.UInt(8))(operation)
-        own = pf.program(x=pf.UInt(8), y=pf.UInt(8))(operation)
+        own = pf.program(tables="lookups", x=pf.UInt(8), y=pf.UInt(8))(operation)
         assert program.plan().kernel.multiplications == own.plan().kernel.multiplications
 
 

@@ -66,6 +66,11 @@ impl PyProgramBuilder {
         })
     }
 
+    /// Whether a wide table would take less than lookups that were built.
+    fn integer_lookups_replaceable(&mut self) -> PyResult<bool> {
+        self.with(|integers, _| Ok(integers.has_replaceable_lookups()))
+    }
+
     /// Whether an operation became a wide table.
     fn integer_operations_by_table(&mut self) -> PyResult<bool> {
         self.with(|integers, _| Ok(integers.has_operations_by_table()))

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Kind};
 use crate::workers::detached;
 use polyfabric_program::tfhe::homomorphic::{
-    Builder, ElementType, Gate, LookupResult, NodeId, Program, ProgramError, Range, Table, evaluate,
+    Builder, ElementType, Gate, LookupResult, NodeId, Op, Program, ProgramError, Range, Table, evaluate,
 };
 use polyfabric_program::tfhe::integers::Integers;
 use polyfabric_program::tfhe::text::parse_program;
@@ -324,6 +324,12 @@ impl PyProgram {
     }
 
     /// (name, element type, length) of each input.
+    /// Whether it reads tables by circuit bootstrapping.
+    #[getter]
+    fn has_wide_tables(&self) -> bool {
+        self.0.nodes().iter().any(|node| matches!(node.op, Op::LookupWide { .. }))
+    }
+
     #[getter]
     fn inputs(&self) -> Vec<(String, PyElementType, usize)> {
         signature(&self.0, self.0.inputs())

@@ -119,7 +119,7 @@ EXAMPLES = (
 @click.option(
     "--tables",
     type=click.Choice(TABLES),
-    help="TFHE, your own programs: wide reads tables of up to 2^16 entries by circuit bootstrapping, on the processor; default: lookups of 16 values.",
+    help="TFHE, your own programs: how tables are read, by circuit bootstrapping (wide, on the processor) or by lookups; auto takes the cheaper.",
 )
 @click.option(
     "--max-failure",

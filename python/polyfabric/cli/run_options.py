@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..host.files import expect_folder
 from ..host.progress import ProgressHook, bars
 from ..reports import Report
-from ..run.execution import place
+from ..run.execution import GPU, place
 from ..run.keys import CLIENT, SERVER, Keys, matching, present
 from ..schemes.options import OWN, PlanOptions
 from .console import security_warnings
@@ -108,6 +108,7 @@ class RunOptions:
         return PlanOptions(
             parameters=self.parameters,
             machine=self.machine,
+            gpu=self.on == GPU,
             max_failure=self.max_failure,
             security=self.security,
             public=self.public,

@@ -98,14 +98,18 @@ class CopiesProgram(TfheProgram):
         made._begin(
             made.native, CopyShapes.of(data["shapes"], made.native), written(str, data["doc"], "its documentation")
         )
-        return made
+        return made._with_wide_of(data)
 
 
 def copied(program: TfheProgram, batch: int, kind: type[C]) -> C:
     """The program in `batch` copies."""
     batch = whole("batch", batch, 1, MOST_BATCH)
-    made = repeated(program, batch)
-    own = kind(made.native)
-    own._begin(made.native, CopyShapes(made.shapes, batch), program.__doc__)
-    own.function, own.reference, own.single = program.function, made.reference, program
-    return own
+
+    def own(made: TfheProgram) -> C:
+        copies = kind(made.native)
+        copies._begin(made.native, CopyShapes(made.shapes, batch), program.__doc__)
+        copies.function, copies.reference, copies.single = program.function, made.reference, program
+        copies.tables, copies.wide = made.tables, None if made.wide is None else own(made.wide)
+        return copies
+
+    return own(repeated(program, batch))

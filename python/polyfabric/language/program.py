@@ -50,8 +50,10 @@ class TfheProgram(TracedProgram):
     scheme = "tfhe"
     declared: Mapping[str, Type] | None = None
     """The types of the traced function's parameters; `None` without a function."""
-    tables: str | None = None
-    """How it reads tables of integers in digits: "wide", or `None` for lookups."""
+    tables: str
+    """How it reads tables of integers, one of `TABLES`."""
+    wide: Self | None = None
+    """The same program with wide tables, if these may take less; `None` for the only form, or for one that has them itself."""
     lanes: int | None = None
     """The parallel lookups that it was traced for; `None` for the default."""
     reals: RealSteps | None = None
@@ -66,6 +68,7 @@ class TfheProgram(TracedProgram):
         doc: str | None = None,
         integers: Mapping[str, Type] | None = None,
     ) -> None:
+        self.tables = WIDE if native.has_wide_tables else LOOKUPS
         self._begin(native, Shapes(native, scalars, integers), doc)
 
     def with_reals(self, reals: RealSteps, inputs: list[str], outputs: list[str]) -> None:
@@ -75,7 +78,7 @@ class TfheProgram(TracedProgram):
 
     def _stored(self) -> dict[str, Any]:
         if self.reals is None:
-            return super()._stored()
+            return super()._stored() | ({} if self.wide is None else {"wide": self.wide._stored()})
         shapes = {"shapes": self.shapes.to_dict(), "order": [list(self.inputs), list(self.outputs)]}
         return {"text": self.native.text(), "doc": self.__doc__, "reals": self.reals.to_dict(), **shapes}
 
@@ -126,14 +129,20 @@ class TfheProgram(TracedProgram):
         program._begin(program.native, shapes, written(str, data["doc"], "its documentation"))
         if "reals" in data:
             program.with_reals(RealSteps.of(data["reals"]), *data["order"])
-        return program
+        return program._with_wide_of(data)
+
+    def _with_wide_of(self, data: Mapping[str, Any]) -> Self:
+        """The program with its form for wide tables from the data of `_stored`, if it has one."""
+        if "wide" in data:
+            self.tables, self.wide = AUTO, type(self)._restored(data["wide"])
+        return self
 
 
 SCHEMES = ("tfhe", "ckks", "bgv")
 
-WIDE = "wide"
-TABLES = (WIDE,)
-"""Ways to read tables of integers in digits other than lookups: "wide" for circuit bootstrapping (docs/tfhe.md, Wide tables)."""
+AUTO, WIDE, LOOKUPS = "auto", "wide", "lookups"
+TABLES = (AUTO, WIDE, LOOKUPS)
+"""How tables of integers are read: by circuit bootstrapping (docs/tfhe.md, Wide tables), by lookups, or as a plan finds cheaper."""
 
 _BINARY = 'TFHE computes on bits and small integers: write scheme="tfhe", with inputs of pf.Bool, pf.Int or pf.UInt'
 SCHEMES_ELSEWHERE = {
@@ -153,7 +162,7 @@ def trace(
     scheme: str | None = None,
     slots: int | None = None,
     lanes: int | None = None,
-    tables: str | None = None,
+    tables: str = AUTO,
     kinds: tuple[type[P], type[S]],
 ) -> P | S:
     """Traces `function` on inputs of the given types. The program's class is the first of `kinds` with TFHE, else the second."""
@@ -176,14 +185,14 @@ def trace(
             )
         if slots is not None:
             raise refuse(f"{own}: slots={slots} is for CKKS and BGV; TFHE encrypts every element by itself")
-        if mixed and (lanes, tables) != (None, None):
+        if mixed and (lanes, tables) != (None, AUTO):
             raise refuse(
                 f"{own}: lanes= and tables= (--tables) are for TFHE, but real numbers next to integers execute on slots; leave them out"
             )
-        if tables is not None and tables not in TABLES:
-            raise refuse(f"{own}: tables={tables!r} (--tables); give {WIDE!r}, or leave it out")
+        if tables not in TABLES:
+            raise refuse(f"{own}: tables={tables!r} (--tables); give {', '.join(map(repr, TABLES))}, or leave it out")
         return _trace_elements(function, own, inputs, lanes, kinds[0], tables)  # type: ignore[arg-type]
-    if tables is not None:
+    if tables != AUTO:
         raise refuse(
             f"{own}: tables={tables!r} (--tables) is for the tables of TFHE's integers, which {scheme.upper()} lacks; leave it out"
         )
@@ -238,12 +247,37 @@ def _trace_elements(
     inputs: Mapping[str, Type],
     lanes: int | None,
     kind: type[P],
-    tables: str | None = None,
+    tables: str = LOOKUPS,
 ) -> P:
+    if tables == WIDE:
+        return _cheapest_form(function, own, inputs, lanes, kind, wide=True)[0]
+    made, tracer = _cheapest_form(function, own, inputs, lanes, kind)
+    made.tables = tables
+    if tables == AUTO and tracer.replaceable:
+        # An error is one of this form: the program has the other one.
+        with suppress(Unfit, Error):
+            wide, other = _cheapest_form(function, own, inputs, lanes, kind, wide=True, again=True)
+            # Wider ranges may widen a result, which then wraps at another width.
+            if wide.native.has_wide_tables and other.reference.widths == tracer.reference.widths:
+                made.wide = wide
+    return made
+
+
+def _cheapest_form(
+    function: Callable[..., Any],
+    own: str,
+    inputs: Mapping[str, Type],
+    lanes: int | None,
+    kind: type[P],
+    *,
+    wide: bool = False,
+    again: bool = False,
+) -> tuple[P, Tracer]:
+    """The form of the program with the fewest multiplications, all with wide tables or all with lookups. `again`: see `Tracer`."""
+
     def traced(
-        form: Form, digits: Collection[str] = (), *, again: bool = False, operations: bool = True
+        form: Form, digits: Collection[str] = (), *, again: bool = again, operations: bool = True
     ) -> tuple[P, Tracer]:
-        wide = tables == WIDE
         tracer = Tracer(own, form, digits, again=again, wide_tables=wide, wide_operations=operations)
         return traced_in(tracer, function, inputs, lanes, kind)
 
@@ -262,7 +296,7 @@ def _trace_elements(
 
     try:
         # Wide tables are of digits.
-        found = traced("free" if tables is None else "split")
+        found = traced("split" if wide else "free")
     except InDigits:
         found = traced("split")
     if found[1].wide and not found[1].fixed:
@@ -274,12 +308,14 @@ def _trace_elements(
     if found[1].by_table:
         # Next to lookups, a table needs a set in which both take longer.
         found = cheaper(found, found[1].form, found[1].digits, operations=False)
-    found[0].tables, found[0].lanes = tables, lanes
-    return found[0]
+    found[0].lanes = lanes
+    return found
 
 
 def with_tables(program: P, tables: str) -> P:
     """The same program, which reads its tables so."""
+    if program.tables == tables:
+        return program
     function, declared = program.function, program.declared
     if function is None or declared is None:
         raise refuse(
@@ -356,6 +392,7 @@ def traced_in(
             )
         )
     tracer.by_table = tracer.builder.integer_operations_by_table()
+    tracer.replaceable = tracer.fixed or tracer.builder.integer_lookups_replaceable()
     program = kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
     program.function = function
     program.declared = inputs

@@ -92,6 +92,8 @@ class Tracer(Asked):
         """Whether the user requested a lookup of more than 16 values."""
         self.by_table = False
         """Whether an operator became a wide table, when the program is whole."""
+        self.replaceable = False
+        """Whether a wide table may take less than lookups of the program, when it is whole."""
         self.digits = digits
         """Inputs in digits, regardless of their range."""
         self.converted: set[str] = set()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, shown
 from ..host.units import scaled
-from ..run.execution import make_plan, place, run_plan, with_keys
+from ..run.execution import GPU, make_plan, place, run_plan, with_keys
 from ..run.keys import Keys
 from ..run.runnable_programs import Program
 from ..schemes.options import PlanOptions
@@ -183,7 +183,7 @@ class Model(ABC):
         """Encrypts the rows, `batch` at a time with one key, executes, decrypts, and compares with the clear program. `measure`: see `Program.run`; deep
         networks need it, because bounds for the worst inputs exceed their values."""
         given = self.checked(rows)
-        options = PlanOptions(parameters=parameters, machine=place(on), measure=measure)
+        options = PlanOptions(parameters=parameters, machine=place(on), gpu=on == GPU, measure=measure)
         if keys is not None:
             options = with_keys(self.program, options, keys)
         made = make_plan(self.program, options)

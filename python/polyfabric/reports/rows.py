@@ -173,7 +173,7 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
     ]
     if "circuit_privacy_bits" in d["noise"]:
         facts.append(("circuit privacy", circuit_privacy(d["noise"])))
-    tables = [Rows(f"cost of {d['program']}", ("figure", "value"), facts, left=2), *slots.ways(d)]
+    tables = [Rows(f"cost of {d['program']}", ("figure", "value"), facts, left=2), *slots.ways(d), *_ways_of_tables(d)]
     noise = d["noise"]
     if "lookups" in noise:
         rows, note = _lookups(noise["lookups"])
@@ -198,6 +198,29 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
             tables.append(Rows("tables by line", ("line", "tables"), [(line, f"{count:,}") for line, count in most]))
         tables.append(Rows("noise of each operation, as a fraction of the torus", columns, rows, left=3, note=note))
     return tables
+
+
+def _ways_of_tables(d: dict[str, Any]) -> list[Rows]:
+    """Both ways to read the program's tables."""
+    if "tables" not in d:
+        return []
+    found = d["tables"]
+    rows = [
+        (
+            name + ("*" if name == found["chosen"] else ""),
+            way["parameters"],
+            f"{way['lookups']:,}",
+            scaled(way["processor_seconds"], "s"),
+            scaled(way["key_seconds"], "s"),
+            bytes_text(way["server_key_bytes"]),
+            bytes_text(way["memory_bytes"]),
+        )
+        for name, way in found.items()
+        if name not in ("chosen", "why")
+    ]
+    columns = ("tables", "parameters", "lookups", "first execution", "making keys", "keys", "memory")
+    note = f"* is chosen: {found['why']}. tables= (--tables) names one."
+    return [Rows("ways to read tables", columns, rows, left=2, note=note)]
 
 
 def _bootstraps(d: dict[str, Any]) -> str:

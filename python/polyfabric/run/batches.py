@@ -59,7 +59,7 @@ def mapped(
     def encrypted() -> Iterator[Ciphertexts]:
         for one in inputs:
             # Reports values that break a promise of the program, which decrypt to others.
-            planned.evaluate(program.flatten(one))
+            planned.evaluate(planned.program.flatten(one))
             yield own.encrypt(one)
 
     if client is None:

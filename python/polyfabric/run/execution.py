@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from ..accelerators.machine import Machine, Place
     from ..schemes.context import Parameters
 
-HERE = ("cpu", "gpu", "interpreter")
+GPU = "gpu"
+HERE = ("cpu", GPU, "interpreter")
 """Values of `on` that mean this computer."""
 
 PLANS: Mapping[str, type[Plan]] = {"elements": ElementPlan, "slots": SlotPlan, "lanes": LanePlan}
@@ -92,7 +93,7 @@ def run(
 ) -> RunResult:
     """See `Program.run`."""
     program.flatten(inputs)
-    options = replace(options, machine=place(on))
+    options = replace(options, machine=place(on), gpu=on == GPU)
     if keys is None:
         planned = make_plan(program, options)
     else:

@@ -21,6 +21,7 @@ from ..language import slot_program as written_on_slots
 from ..language.copies import copied
 from ..language.lane_program import batched
 from ..language.place import pass_over, refuse
+from ..language.program import AUTO as AUTO_TABLES
 from ..language.program import SCHEMES, SCHEMES_ELSEWHERE
 from ..language.shapes import gathered, written_call
 from ..language.traced import TracedProgram
@@ -31,7 +32,7 @@ from ..schemes.ways import SCHEMES as BATCH_SCHEMES
 from . import execution
 from .batches import mapped
 from .client_server import decrypted, encrypted, executed
-from .execution import HERE, estimated_place, place
+from .execution import GPU, HERE, estimated_place, place
 from .file_steps import Steps
 from .keys import Keys, load_server_key, matching
 from .messages import Ciphertexts, EvaluationKey
@@ -72,7 +73,7 @@ class Program(TracedProgram):
         **options: Any,  # noqa: ANN401 - those of `run`
     ) -> Plan:
         """Plans the program, with the planning options of `run`: parameter set, noise and kernel program."""
-        return execution.plan(self, parameters, machine=place(on), **options)
+        return execution.plan(self, parameters, machine=place(on), gpu=on == GPU, **options)
 
     def kernel_text(self, parameters: str | Parameters | None = None) -> str:
         """The kernel program as text, as a runtime or machine executes it."""
@@ -318,7 +319,7 @@ class Program(TracedProgram):
             call = written_call(self.name, "encrypt", named or dict.fromkeys(self.inputs)).replace("(", "(keys, ", 1)
             raise InputError(f"{self.name}: keys are missing; write keys = {self.name}.keygen(), and {call}")
         planned = self._planned(keys)
-        flat = self.flatten(gathered(self.name, self.inputs, inputs, named, "encrypt"))
+        flat = planned.program.flatten(gathered(self.name, self.inputs, inputs, named, "encrypt"))
         # Reports values that break a promise of the program, which decrypt to others.
         planned.evaluate(flat)
         return encrypted(planned.context, keys.client, flat)
@@ -371,7 +372,7 @@ class Program(TracedProgram):
         `options` are the planning options of `run`. For TFHE every step needs the same `public`, `circuit_privacy` and `max_failure`, and with
         every scheme the same machine `on`.
         """
-        asked = PlanOptions(machine=place(on), **options)
+        asked = PlanOptions(machine=place(on), gpu=on == GPU, **options)
         if asked.measure and self.kind != "elements":
             raise InputError(f"{self.name}: measure=True needs a whole run with all keys; omit it in a step")
         return Steps(path_of(folder), self.scheme, asked, partial(execution.make_plan, self), progress, on)
@@ -407,7 +408,7 @@ def program(
     scheme: str | Type | SlotType | None = None,
     slots: int | Type | SlotType | None = None,
     lanes: int | Type | SlotType | None = None,
-    tables: str | Type | SlotType | None = None,
+    tables: str | Type | SlotType = AUTO_TABLES,
     **inputs: Type | SlotType,
 ) -> Callable[[Callable[..., Any]], Program]:
     """Turns a function into a `pf.Program`. Keywords or annotations give the types of its parameters,
@@ -418,8 +419,11 @@ def program(
 
     `scheme` is "tfhe", "ckks" or "bgv"; by default the types determine it. With CKKS and BGV, every vector has `slots` slots, a power of two; by
     default as many as the longest input needs. `lanes` is the number of lookups that take the time of one on the target, for integers in
-    digits, by default 2; with many, as on an accelerator, carries use a parallel prefix. `tables="wide"` reads tables of
-    up to 2^16 entries by circuit bootstrapping: one of 256 takes a tenth of the time, on the processor only.
+    digits, by default 2; with many, as on an accelerator, carries use a parallel prefix.
+
+    `tables` says how tables of integers are read, of up to 2^16 entries: "wide" by circuit bootstrapping, on the processor only, where one of 256
+    takes a tenth of the time; by "lookups"; or "auto", as takes less, with the part of key generation that an execution bears. Products, quotients
+    and shifts can be such tables too.
     """
     # The function may have parameters with these names.
     if isinstance(scheme, Type | SlotType):
@@ -429,7 +433,7 @@ def program(
     if isinstance(lanes, Type | SlotType):
         inputs["lanes"], lanes = lanes, None  # type: ignore[assignment]
     if isinstance(tables, Type | SlotType):
-        inputs["tables"], tables = tables, None  # type: ignore[assignment]
+        inputs["tables"], tables = tables, AUTO_TABLES
     if callable(name):
         raise refuse(
             "@pf.program needs parentheses, and the types of the parameters; write @pf.program(x=pf.Int(0, 7)), or @pf.program() over "

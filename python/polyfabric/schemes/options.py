@@ -42,6 +42,8 @@ class PlanOptions:
     """The parameter set: its name, for CKKS and BGV also a file, or the set itself."""
     machine: Machine | None = None
     """The machine that executes; `None` for this computer."""
+    gpu: bool = False
+    """Whether this computer's GPU executes, which reads no wide tables."""
     widths: str = OWN
     """TFHE on a machine: the widths of its transforms, "own" for those of its file, "derived" for those that the design method gives for the set."""
     max_failure: float | None = None
@@ -55,7 +57,7 @@ class PlanOptions:
     unroll: int | None = None
     """TFHE: secret bits per iteration of blind rotation, 1, 2 or 4; default: 1, or a block of a block-binary key."""
     tables: str | None = None
-    """TFHE, a command's program: "wide" to trace it with `pf.program(.., tables="wide")`."""
+    """TFHE, a command's program: how to trace it, as `pf.program(.., tables=..)`."""
     circuit_privacy: float | None = None
     """TFHE: bits of circuit privacy, by re-randomisation and flooding on the server."""
     parties: int = 1

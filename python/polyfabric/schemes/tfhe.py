@@ -19,8 +19,9 @@ from ..host.units import bytes_text
 from ..host.units import security as security_text
 from ..language.copies import CopyShapes
 from ..language.place import warn_user
-from ..language.program import TfheProgram
+from ..language.program import LOOKUPS, WIDE, TfheProgram
 from ..language.shapes import Shapes
+from ..reports import Report
 from . import gpu
 from .context import Context, Source, Values
 from .facts import ElementMemory, ElementNoise
@@ -43,6 +44,15 @@ BATCH = 8
 
 BATCH_BYTES = 256 << 20
 """Largest memory for the values of several requests in one execution."""
+
+KEY_BYTE = 60.0
+"""Multiplications of an execution in the time in which a byte of an evaluation key is generated: 57 to 69, measured on an AVX-512 processor."""
+
+EXECUTIONS = 10
+"""Number of executions that share the cost of their key when planning chooses between keys of several sizes."""
+
+WIDE_BYTES = 4 << 30
+"""Largest memory of an execution with wide tables where lookups need less. It is no computer's free memory, so that client and server choose the same."""
 
 LIKELY = -20.0
 """log2 of the failure probability above which noise, not damage, most likely caused an invalid result."""
@@ -134,6 +144,11 @@ def _surer(program: TfheProgram, options: PlanOptions, than: _native.Parameters)
                     options.machine.map(planned)
                     found.append((planned.processor_seconds(), parameters))
     return [parameters for _, parameters in sorted(found, key=lambda one: one[0])]
+
+
+def _most_wide_bytes() -> int:
+    """The largest memory of an execution with wide tables where lookups need less."""
+    return min(WIDE_BYTES, memory.asked() or WIDE_BYTES)
 
 
 @dataclass(frozen=True)
@@ -235,9 +250,43 @@ class ElementPlan(Plan):
     kernel: _native.KernelProgram
     noise: ElementNoise
     machine: Machine | None = field(default=None, repr=False)
+    other: ElementPlan | None = field(default=None, repr=False)
+    """The plan of the program's other form, with wide tables or without, that planning did not take."""
 
     @classmethod
     def make(cls, program: TfheProgram, options: PlanOptions, key_switch: str | None = None) -> ElementPlan:
+        """Plans the cheaper form of the program, with wide tables or without; the only one that the options allow otherwise.
+
+        A named set decides, because only sets for wide tables have circuit bootstrapping. Machines, the GPU and block-binary keys lack it.
+        """
+        if program.wide is None:
+            return cls._make(program, options, key_switch)
+        if options.parameters is not None:
+            named = options.parameters
+            named = named_parameters(named, warn=False) if isinstance(named, str) else named
+            circuit = isinstance(named, _native.Parameters) and has_circuit(named)
+            return cls._make(program.wide if circuit else program, options, key_switch)
+        if options.machine is not None or options.gpu or options.secret == BLOCK_BINARY:
+            return cls._make(program, options, key_switch)
+        plans: list[ElementPlan] = []
+        refused: Error | None = None
+        for form in (program, program.wide):
+            try:
+                plans.append(cls._make(form, options, key_switch))
+            except Error as error:
+                refused = refused or error
+        if not plans:
+            raise refused
+        if len(plans) == 1:
+            return plans[0]
+        lookups, wide = plans
+        fits = wide.memory_bytes <= max(_most_wide_bytes(), lookups.memory_bytes)
+        if fits and wide.cost_with_keys < lookups.cost_with_keys:
+            return replace(wide, other=lookups)
+        return replace(lookups, other=wide)
+
+    @classmethod
+    def _make(cls, program: TfheProgram, options: PlanOptions, key_switch: str | None) -> ElementPlan:
         """Chooses or checks the parameter set, checks the noise, and lowers.
 
         Without a set, planning takes the cheapest default set for the machine's torus that meets the accepted failure probability.
@@ -380,6 +429,11 @@ class ElementPlan(Plan):
         return f"{bytes_text(self.key_bytes)} for the server's keys, and their transforms"
 
     @property
+    def cost_with_keys(self) -> float:
+        """Multiplications of an execution, and those in the time of its part of key generation."""
+        return self.kernel.multiplications + KEY_BYTE / EXECUTIONS * self.key_bytes
+
+    @property
     def work(self) -> dict[str, int]:
         """Number of lookups per execution."""
         return {"lookups": self.kernel.lookups}
@@ -405,6 +459,35 @@ class ElementPlan(Plan):
             "noise": self.noise,
         }
 
+    def cost(self, before: Mapping[str, float]) -> Report:
+        """As of every plan, with the cost of both ways to read tables if there are two."""
+        report = super().cost(before)
+        if self.other is None:
+            return report
+        own, other = self._way(report["whole_run_seconds"]["keys"]), self.other._way(self.other.client_seconds().keys)
+        why = "fewer multiplications, with a tenth of those in the time of making keys"
+        if self.cost_with_keys > self.other.cost_with_keys:
+            why = f"wide tables take more than {bytes_text(_most_wide_bytes())} of memory"
+        ways = {"chosen": self.way, "why": why, self.way: own, self.other.way: other}
+        return Report(report.kind, {**report.to_dict(), "tables": ways})
+
+    @property
+    def way(self) -> str:
+        """How it reads tables: "wide" or "lookups"."""
+        return WIDE if self.program.native.has_wide_tables else LOOKUPS
+
+    def _way(self, key_seconds: float) -> dict[str, Any]:
+        return {
+            "parameters": self.parameters.name,
+            "lookups": self.kernel.lookups,
+            "multiplications": self.kernel.multiplications,
+            "processor_seconds": self.processor_seconds(),
+            "key_seconds": key_seconds,
+            "server_key_bytes": self.key_bytes,
+            "server_key_compressed_bytes": self.memory["server_key_compressed"],
+            "memory_bytes": self.memory_bytes,
+        }
+
     def processor_seconds(self) -> float:
         """Estimated processor seconds of an execution on this computer."""
         return self.kernel.execution_seconds()
@@ -422,8 +505,8 @@ class ElementPlan(Plan):
         """Fails if `on` is "gpu" and this computer has no card that can run the program."""
         if on == "gpu" and has_circuit(self.parameters):
             raise InputError(
-                f'{self.program.name}: parameter set {self.parameters.name} is for wide tables, which the GPU does not have; leave tables="wide" '
-                "(--tables wide) out, or run it on the processor"
+                f"{self.program.name}: parameter set {self.parameters.name} is for wide tables, which the GPU does not have; make keys with "
+                'tables="lookups" (@pf.program, or --tables lookups in every step), or run it on the processor'
             )
         if on == "gpu":
             gpu.card(self.parameters, self.unroll)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError, RunError, shown
 from ..host.files import made_folder, path_of
 from ..host.progress import expect_hook
+from ..language.program import TfheProgram
 from ..language.shapes import gathered
 from ..language.traced import TracedProgram
 from ..run.client_server import Client
@@ -113,7 +114,8 @@ class RemoteServer:
         if isinstance(program, TracedProgram):
             given = gathered(program.name, program.inputs, inputs, named, "run", ["progress"])
             client = self.client(program.name)
-            self._expect_same(program, client.specification).evaluate(program.flatten(given))
+            planned = self._expect_same(program, client.specification)
+            planned.evaluate(planned.program.flatten(given))
             name = program.name
         else:
             name, client = program, self.client(program)
@@ -168,7 +170,11 @@ class RemoteServer:
         """The plan of a program that is here, which must be the server's."""
         with self._lock:
             if program not in self._plans:
-                self._plans[program] = served(program, None, public=specification.context.public)
+                context = specification.context
+                # The set says whether the server reads tables by circuit bootstrapping or by lookups.
+                two_forms = isinstance(program, TfheProgram) and program.wide is not None
+                named = context.parameters.name if two_forms else None
+                self._plans[program] = served(program, named, public=context.public)
             planned = self._plans[program]
         own, remote = planned.context.to_dict()["signature"]["hash"], specification.data["signature"]["hash"]
         if own != remote:

@@ -118,7 +118,7 @@ pub enum WorkloadError {
     #[error("operation %{operation} is a key switch, and set `{set}` has no key-switch key: choose a set that has one")]
     NoKeySwitchKey { operation: u32, set: String },
     #[error(
-        "operation %{operation} is of circuit bootstrapping, for which the machine has no unit: leave tables=\"wide\" (--tables wide) out, or run the program on the processor"
+        "operation %{operation} is of circuit bootstrapping, for which the machine has no unit: give tables=\"lookups\" (--tables lookups), or run the program on the processor"
     )]
     Circuit { operation: u32 },
     #[error("the program `{name}` has no lookup, key switch or linear layer: there is nothing to time")]

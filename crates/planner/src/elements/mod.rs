@@ -133,8 +133,8 @@ impl ElementPlan {
             let place = node.location.as_ref().map_or(String::new(), |location| format!("{location}: "));
             let (name, machine) = (program.name(), machine.name());
             let message = format!(
-                "{place}{name} reads a wide table by circuit bootstrapping, for which {machine} has no unit; leave tables=\"wide\" \
-                 (--tables wide) out, or run it on the processor"
+                "{place}{name} reads a wide table by circuit bootstrapping, for which {machine} has no unit; give \
+                 tables=\"lookups\" (--tables lookups), or run it on the processor"
             );
             return Err(PlanError::new(Fault::Machine, message));
         }

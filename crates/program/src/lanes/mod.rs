@@ -121,7 +121,7 @@ pub enum LaneErrorCause {
     )]
     TooLarge { element: ElementType, most: u32 },
     #[error(
-        "slots have no wide tables by circuit bootstrapping; leave tables=\"wide\" (--tables wide) out, or use TFHE"
+        "slots have no wide tables by circuit bootstrapping; give tables=\"lookups\" (--tables lookups), or use TFHE"
     )]
     Wide,
     #[error("step {step} on real numbers: {problem}; build the program anew")]

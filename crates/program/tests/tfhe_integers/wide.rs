@@ -5,6 +5,7 @@ use polyfabric_program::tfhe::homomorphic::{Builder, Op};
 use polyfabric_program::tfhe::integers::{
     Amount, BitOperation, Direction, IntegerError, IntegerId, IntegerType, Integers,
 };
+use std::cell::Cell;
 
 /// Lookups of up to 16 values, and bits of wide lookups.
 fn counts(made: &Compiled) -> (usize, u32) {
@@ -107,7 +108,13 @@ fn bits(
     inputs: &[IntegerType],
     operation: impl Fn(&mut Integers, &mut Builder, &[IntegerId]) -> Result<Vec<IntegerId>, IntegerError>,
 ) -> (Compiled, u32) {
-    let plain = counts(&Compiled::new(2, 1, inputs, &operation)).0;
+    let replaceable = Cell::new(false);
+    let by_lookups = Compiled::new(2, 1, inputs, |i, b, x| {
+        let made = operation(i, b, x);
+        replaceable.set(i.has_replaceable_lookups());
+        made
+    });
+    let plain = counts(&by_lookups).0;
     let made = Compiled::new(2, 1, inputs, |i, b, x| {
         i.set_wide_tables(true);
         operation(i, b, x)
@@ -116,6 +123,7 @@ fn bits(
     let all = inputs.iter().map(|kind| kind.bits).sum::<u32>();
     let cheaper = all <= 16 && plain as f64 > 1.2 * f64::from(all);
     assert_eq!((lookups == 0, wide), (cheaper, if cheaper { all } else { 0 }), "{plain} lookups, {inputs:?}");
+    assert_eq!(replaceable.get(), cheaper);
     (made, wide)
 }
 

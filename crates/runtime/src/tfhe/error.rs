@@ -57,7 +57,7 @@ pub enum RunError {
     )]
     NoCircuitKey { set: String },
     #[error(
-        "the program has circuit bootstrapping, which {place} does not have; leave tables=\"wide\" (--tables wide) out, or run it on the processor"
+        "the program has circuit bootstrapping, which {place} does not have; give tables=\"lookups\" (--tables lookups), or run it on the processor"
     )]
     NoCircuit {
         /// "the GPU", or an arithmetic.

@@ -450,7 +450,7 @@ class _Bits:
         entry.__doc__ = f"The function @{self.entry.name} of {self.module.file}, compiled by HEIR."
         native = {name: _in_bits(kind) for name, (kind, _) in inputs.items()}
         with located(self.module.file, self.entry.line):
-            made = traced(entry, native, _named(self.entry))
+            made = traced(entry, native, _named(self.entry), tables="lookups")
         assert isinstance(made, TfheProgram)
         made.function = None
         bitwise = {name: kind for name, (kind, _) in inputs.items() if isinstance(kind, Bitwise)}

@@ -6,7 +6,7 @@
 use super::digit::Digit;
 use super::table::MAX_INDEX_BITS;
 use super::{BASE, DIGIT_BITS, Integer, IntegerId, IntegerType, Integers, Result};
-use crate::tfhe::homomorphic::{Builder, Op, evaluate};
+use crate::tfhe::homomorphic::{Builder, Node, Op, evaluate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -56,6 +56,10 @@ impl Integers {
         let Some((signature, index)) = self.signature(name, operands)? else {
             return operation(self, builder, operands);
         };
+        if self.tables.is_none() {
+            let bits = index.iter().map(|(_, kind)| kind.bits).sum();
+            return self.by_lookups(builder, bits, |own, builder| operation(own, builder, operands));
+        }
         let known = self.tables.as_ref().and_then(|tables| tables.get(&signature).cloned());
         let tables = match known {
             Some(known) => known,
@@ -81,6 +85,19 @@ impl Integers {
         Ok(results)
     }
 
+    /// What `build` makes of lookups; notes whether a wide table with an index of `bits` would take less.
+    pub(super) fn by_lookups<R>(
+        &mut self,
+        builder: &mut Builder,
+        bits: u32,
+        build: impl FnOnce(&mut Self, &mut Builder) -> Result<R>,
+    ) -> Result<R> {
+        let before = builder.nodes().len();
+        let result = build(self, builder)?;
+        self.replaceable |= self.slot_tables.is_none() && takes_more(&builder.nodes()[before..], bits);
+        Ok(result)
+    }
+
     /// The form of an operation that a wide table may replace, and the integers of its index.
     fn signature(&self, name: &str, operands: &[IntegerId]) -> Result<Option<(Signature, Index)>> {
         let mut index = Index::new();
@@ -88,7 +105,7 @@ impl Integers {
         for &id in operands {
             let kind = self.kind(id)?;
             // Elements of a public vector differ; each would have its own table.
-            if self.tables.is_none() || self.public.contains_key(&id) {
+            if self.public.contains_key(&id) {
                 return Ok(None);
             }
             forms.push(if self.is_public(id)? {
@@ -124,6 +141,12 @@ impl Integers {
     }
 }
 
+/// Whether the lookups of `nodes` take more than a wide table with an index of `bits`.
+fn takes_more(nodes: &[Node], bits: u32) -> bool {
+    let lookups = nodes.iter().filter(|node| matches!(node.op, Op::Lookup { .. } | Op::LookupEach { .. }));
+    lookups.count() as f64 > BIT * f64::from(bits)
+}
+
 /// The tables of an operation; `None` if its lookups on digits cost less.
 fn tables<const N: usize>(
     signature: &Signature,
@@ -146,8 +169,7 @@ fn tables<const N: usize>(
         });
     }
     let results = operation(&mut integers, &mut builder, &operands)?;
-    let lookups = builder.nodes().iter().filter(|node| matches!(node.op, Op::Lookup { .. } | Op::LookupEach { .. }));
-    if lookups.count() as f64 <= BIT * f64::from(bits) {
+    if !takes_more(builder.nodes(), bits) {
         return Ok(None);
     }
     let mut kinds = Vec::new();

@@ -193,13 +193,16 @@ pub struct Integers {
     wide_tables: bool,
     /// Wide tables of operations, if there may be any; `None` for those whose lookups cost less.
     tables: Option<HashMap<by_table::Signature, Option<Arc<by_table::Tables>>>>,
+    /// Whether a wide table would take less than lookups that were built.
+    replaceable: bool,
 }
 
 impl Integers {
     /// For hardware that runs `lanes` lookups in the time of one. Carries use a parallel prefix if it saves time.
     pub fn new(lanes: usize) -> Self {
         let (values, public, norms) = (Vec::new(), HashMap::new(), HashMap::new());
-        Self { values, public, norms, lanes: lanes.max(1), slot_tables: None, wide_tables: false, tables: None }
+        let (slot_tables, tables) = (None, None);
+        Self { values, public, norms, lanes: lanes.max(1), slot_tables, wide_tables: false, tables, replaceable: false }
     }
 
     /// Sets the `lanes` of [`Self::new`] for the following operations.
@@ -218,6 +221,11 @@ impl Integers {
     pub fn set_wide_tables(&mut self, operations: bool) {
         self.wide_tables = true;
         self.tables = operations.then(HashMap::new);
+    }
+
+    /// Whether a table or an operation was built of lookups that take more than a wide table with the same parameter set.
+    pub fn has_replaceable_lookups(&self) -> bool {
+        self.replaceable
     }
 
     /// Whether an operation became a wide table.

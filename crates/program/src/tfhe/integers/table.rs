@@ -29,7 +29,7 @@ impl Integers {
         kind: IntegerType,
         entries: &[Vec<u8>],
     ) -> Result<IntegerId> {
-        let (found, count) = (self.kind(index)?, self.count(index)?);
+        let found = self.kind(index)?;
         if found.bits > MAX_INDEX_BITS {
             return Err(IntegerError::Bits { op: "index", bits: found.bits, least: 1, most: MAX_INDEX_BITS });
         }
@@ -45,6 +45,18 @@ impl Integers {
         if self.wide_tables && !self.is_public(index)? {
             return self.wide_table(builder, index, kind, entries);
         }
+        self.by_lookups(builder, found.bits, |own, builder| own.table_of_lookups(builder, index, kind, entries))
+    }
+
+    /// [`Self::table`] by lookups.
+    fn table_of_lookups(
+        &mut self,
+        builder: &mut Builder,
+        index: IntegerId,
+        kind: IntegerType,
+        entries: &[Vec<u8>],
+    ) -> Result<IntegerId> {
+        let (found, count) = (self.kind(index)?, self.count(index)?);
         let digits = self.carried(builder, index)?;
         let at_once = self.slot_tables.is_some_and(|most| entries.len() as i64 <= most);
         let mut circuit = self.circuit(builder, count);
