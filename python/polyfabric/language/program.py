@@ -253,7 +253,7 @@ def _trace_elements(
         return _cheapest_form(function, own, inputs, lanes, kind, wide=True)[0]
     made, tracer = _cheapest_form(function, own, inputs, lanes, kind)
     made.tables = tables
-    if tables == AUTO and tracer.replaceable:
+    if tables == AUTO and tracer.replaceable and not tracer.reals:
         # An error is one of this form: the program has the other one.
         with suppress(Unfit, Error):
             wide, other = _cheapest_form(function, own, inputs, lanes, kind, wide=True, again=True)
