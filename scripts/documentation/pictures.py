@@ -30,6 +30,7 @@ PICTURES: dict[str, Callable[[], Drawing]] = {
     "widths": schedule_charts.widths,
     "deviations": charts.deviations,
     "areas": charts.areas,
+    "batches": charts.batches,
     "speed": charts.speed,
 }
 

@@ -553,3 +553,19 @@ def test_runs_with_the_same_keys_plan_once() -> None:
         assert result.value == ([7, 12, 2], [0, 1, 1])
     again = pf.program(x=pf.UInt(4))(lambda x: (x + 2, x > 7)).in_batches(3)
     assert again.run(x=[4, 9, 15], keys=keys).value == ([6, 11, 1], [0, 1, 1])
+
+
+@pytest.mark.parametrize("bits", [8, 16, 31])
+def test_wide_comparisons_are_pythons_in_few_lookups(bits: int) -> None:
+    def compared(x, y):
+        return x < y, x <= y, x > y, x >= y, x < 1 << bits - 1, x > 5, pf.max(x, y)
+
+    top = (1 << bits) - 1
+    x, y = np.random.default_rng(bits).integers(0, top + 1, (2, 40)).tolist()
+    x[:6], y[:6] = [0, top, 0, top, 7, 8], [0, top, top, 0, 8, 7]
+    kinds = {"x": pf.UInt(bits), "y": pf.UInt(bits)}
+    found = in_lanes(pf.program(**kinds)(compared).in_batches(40), {"x": x, "y": y})
+    meant = [(a < b, a <= b, a > b, a >= b, a < 1 << bits - 1, a > 5, max(a, b)) for a, b in zip(x, y, strict=True)]
+    assert list(found.values()) == [list(map(int, own)) for own in zip(*meant, strict=True)]
+    less = pf.program(**kinds)(lambda x, y: x < y).in_batches(40)
+    assert less.text().count("= lookup") <= bits // 2 + 2

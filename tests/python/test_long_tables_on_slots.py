@@ -115,3 +115,57 @@ def test_machines_and_sets_with_short_tables_get_them(tmp_path) -> None:
         wide.in_batches(2, longest_table=512)
     with rejects(pf.errors.ProgramError):
         wide.in_batches(2).plan(SHORT_TOY)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("machine", "q", "p", "digit"),
+    [
+        (
+            "osiris",
+            [
+                {"pair_bits": 52},
+                {"bits": 40, "count": 9},
+                {"pair_bits": 52, "count": 4},
+                {"pair_bits": 56, "count": 8},
+                {"bits": 40, "count": 3},
+            ],
+            {"bits": 40, "count": 8},
+            7,
+        ),
+        (
+            "f1",
+            [{"pair_bits": 52, "count": 12}, {"pair_bits": 56, "count": 8}, {"pair_bits": 52, "count": 3}],
+            {"bits": 32, "count": 2},
+            1,
+        ),
+    ],
+)
+def test_a_machines_schedule_reads_long_tables_right(machine: str, q: list, p: dict, digit: int) -> None:
+    """The sets of machines on a small ring."""
+    small = pf.SlotParameters.of(
+        "ckks",
+        name="small-words",
+        primes="1-mod-2^16",
+        ring_degree=1024,
+        q=q,
+        p=[p],
+        gadget={"hybrid": {"digit_limbs": digit}},
+        scale_log2=50,
+        secret={"sparse-ternary": 128},
+        noise_std=3.2,
+        ephemeral_weight=32,
+        bootstrap={
+            "order": "slim",
+            "method": {"tables": {"levels": 8}},
+            "coefficients_to_slots": 3,
+            "slots_to_coefficients": 3,
+            "range": 17,
+            "degree": 55,
+            "doublings": 2,
+        },
+    )
+    batch = ranged.in_batches(256)
+    result = batch.run(x=EVERY, on=machine, parameters=small, security=0)
+    assert result.correct
+    assert result.value == ENTRIES

@@ -22,6 +22,9 @@ from .types import MOST_INDEX, Type
 if TYPE_CHECKING:
     from .tracer import Tracer
 
+BY_SIGNS = 10
+"""Widest integers that are compared on slots by the signs of their digits."""
+
 
 class Digits:
     """A vector of integers, or a single one."""
@@ -152,7 +155,15 @@ class Digits:
     def compared(self, op: str, other: Digits | Public) -> Digits:
         """Truth values of a comparison."""
         a, b, _ = self.met("mux", other)
-        return a.step(lambda builder: builder.integer_binary(op, a.handle, b.handle), b, truth=True)
+        bits, signed = a.width
+        if self.tracer.slot_tables is None or op in ("==", "!=") or signed or bits <= BY_SIGNS:
+            return a.step(lambda builder: builder.integer_binary(op, a.handle, b.handle), b, truth=True)
+        # On slots a chain of lookups takes no longer than a tree of as many, and borrows take fewer than signs.
+        low, high = (a, b) if op in ("<", ">=") else (b, a)
+        borrowed = low.step(
+            lambda builder: builder.integer_overflowing("-", low.handle, high.handle)[1], high, truth=True
+        )
+        return ~borrowed if op in ("<=", ">=") else borrowed
 
     def logic(self, op: str, other: Digits | Public) -> Digits:
         """A gate of truth values."""
