@@ -25,7 +25,6 @@ CLUSTERS = "units.cluster.count"
 AXES = [
     axis(f"{CLUSTERS}=4,8,33"),
     axis("channels.hbm.count=1,2;channels.hbm.bandwidth=0.512,1.024"),
-    axis("network=crossbar"),
 ]
 
 
@@ -46,7 +45,6 @@ def test_the_front_has_the_undominated_points(swept):
         CLUSTERS: 16.0,
         "channels.hbm.count": 2.0,
         "channels.hbm.bandwidth": 1.024,
-        "network": "crossbar",
     }
     assert own["area_mm2"] == pytest.approx(151.4, abs=0.1)
     found = [p for p in swept[1]["points"] if "error" not in p]
@@ -289,7 +287,6 @@ def test_a_change_that_no_law_follows_has_no_area_for_sweeps_and_for_a_changed_f
         (("f1", "--axis", f"{CLUSTERS}=2,x"), "'x'"),
         (("f1", "--axis", f"{CLUSTERS}"), "is not KEY=V1,V2"),
         (("f1", "--axis", f"{CLUSTERS}=2,4;channels.hbm.count=1"), "has 1 and 2 values"),
-        (("f1", "--axis", "network=torus"), "there is no network 'torus'"),
         (("f1", "--programs", "pbs"), "morphling"),
         (
             ("morphling", "--programs", "permute@12"),
@@ -302,7 +299,6 @@ def test_a_change_that_no_law_follows_has_no_area_for_sweeps_and_for_a_changed_f
         (("f1", "--axis", f"{CLUSTERS}=true"), f"{CLUSTERS} is 16 in the machine file; give numbers in its unit"),
         (("f1", "--axis", "units.crossbar.multicast=1"), "is true in the machine file; give true or false on its axis"),
         (("f1", "--axis", "units.cluster.coun=1"), "did you mean units.cluster.count"),
-        (("morphling", "--axis", "network=clos"), 'has no option "network"'),
         (("f1", "--programs", "ntt@12,"), "a program of the sweep has no name"),
         (("f1", "--programs", ""), "a program of the sweep has no name"),
         (("f1", "--axis", "=2,4"), "'=2,4' is not KEY=V1,V2"),

@@ -37,7 +37,7 @@ mod _native {
     #[pymodule_export]
     use crate::keys::{PyCiphertexts, PyClientKey, PyServerKey};
     #[pymodule_export]
-    use crate::machine::{PyMachine, PyMappedKernel, machine_exchanges, machine_names, machine_options};
+    use crate::machine::{PyMachine, PyMappedKernel, machine_names, machine_options};
     #[pymodule_export]
     use crate::parameters::{PyParameters, default_parameter_names, parameter_names};
     #[pymodule_export]

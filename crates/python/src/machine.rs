@@ -9,7 +9,6 @@ use crate::workers::{detached, released};
 use polyfabric_client::tfhe::{AnyBatches, torus_mismatch};
 use polyfabric_kernels::fixed::TransformSpec;
 use polyfabric_machines as machines;
-use polyfabric_machines::contract::options::{OptionSpec, OptionValues};
 use polyfabric_machines::contract::tfhe::{self, MappedTfhe};
 use polyfabric_machines::tfhe::replay::Replay;
 use polyfabric_machines::tfhe::widths::Judge;
@@ -24,7 +23,6 @@ use polyfabric_sim::trace::{TraceOptions, trace};
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
@@ -81,17 +79,6 @@ pub fn machine_options() -> PyResult<String> {
     Ok(json(&machines::registry::MAPPERS.iter().flat_map(of).collect::<Vec<_>>())?)
 }
 
-/// Properties besides figures that sweeps can vary on machines: values by name.
-#[pyfunction]
-pub fn machine_exchanges() -> BTreeMap<&'static str, Vec<&'static str>> {
-    let specs = machines::registry::MAPPERS.iter().flat_map(|mapper| mapper.exchanges);
-    let words = |spec: &OptionSpec| match spec.values {
-        OptionValues::Words(words) => words.to_vec(),
-        OptionValues::Seconds => Vec::new(),
-    };
-    specs.map(|spec| (spec.name, words(spec))).collect()
-}
-
 impl PyMachine {
     fn chosen(machine: &machines::Machine, choices: &[(String, String)]) -> Result<Self, Failure> {
         let choices: Vec<(&str, &str)> = choices.iter().map(|(fact, option)| (&**fact, &**option)).collect();
@@ -133,11 +120,6 @@ impl PyMachine {
     /// The machine with changed figures, each in the unit of its file, and its area and power adapted.
     fn changed(&self, changes: Vec<(String, f64)>) -> PyResult<Self> {
         Ok(Self(Arc::new(self.0.changed(&changes).map_err(refused)?)))
-    }
-
-    /// The machine with another property: `value` of those that its mapper lists under `name`.
-    fn exchanged(&self, name: &str, value: &str) -> PyResult<Self> {
-        Ok(Self(Arc::new(self.0.exchanged(name, value).map_err(refused)?)))
     }
 
     /// The value of a figure in the unit of its file, if known.

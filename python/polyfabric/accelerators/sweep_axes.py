@@ -6,22 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import _native
 from ..errors import Error, InputError, MachineError
 from ..host.names import suggestion
 
 if TYPE_CHECKING:
     from .machine import Machine
 
-Value = float | bool | str
-"""A point on an axis: a figure's value in the unit of the machine file, a Boolean, or the name of a choice."""
+Value = float | bool
+"""A point on an axis: a figure's value in the unit of the machine file, or a Boolean."""
 
 MOST_POINTS = 100_000
 """Maximum number of points of a sweep."""
-
-EXCHANGES: dict[str, list[str]] = _native.machine_exchanges()
-"""Axes that are not figures: choices by name, such as interconnects, on machines that have them."""
-
 
 SECTIONS = ("units", "memories", "channels", "machine")
 """Sections of a machine file whose figures can be on an axis, in addition to the clock."""
@@ -35,12 +30,8 @@ def own_values(machine: Machine, axes: Sequence[Axis]) -> list[tuple[str, Value]
     found = []
     for axis in axes:
         for key, values in axis.items():
-            if key in EXCHANGES:
-                own: Value = EXCHANGES[key][0]
-                machine.native.exchanged(key, str(own))
-            else:
-                own = _figure(machine, key)
-                _expect_kind(key, own, values)
+            own = _figure(machine, key)
+            _expect_kind(key, own, values)
             found.append((key, own))
     return found
 
@@ -121,10 +112,7 @@ def expect_axes(axes: Sequence[Axis]) -> None:
 
 def _expect_values(key: str, values: Sequence[Value]) -> None:
     for value in values:
-        if key in EXCHANGES:
-            if value not in EXCHANGES[key]:
-                raise InputError(f"there is no {key} {value!r}; take {', '.join(EXCHANGES[key])}")
-        elif not isinstance(value, int | float) or not math.isfinite(value):
+        if not isinstance(value, int | float) or not math.isfinite(value):
             written = "nan or inf" if value is None else repr(value)  # JSON, as which a file's axes come, has neither
             raise InputError(
                 f"{written} is not a number; give numbers in the unit of the machine file for {key}, or true and false"
@@ -133,7 +121,7 @@ def _expect_values(key: str, values: Sequence[Value]) -> None:
 
 def axis(text: str) -> Axis:
     """Parses an axis: `KEY=V1,V2`, or several figures that change together: `KEY=W1,W2;KEY=V1,V2`."""
-    found: Axis = {}
+    found: dict[str, list[Any]] = {}
     for part in text.split(";"):
         key, equals, values = (word.strip() for word in part.partition("="))
         if not (key and equals and values):
@@ -145,8 +133,8 @@ def axis(text: str) -> Axis:
     return found
 
 
-def _value(text: str) -> Value:
-    """Parses a number or a Boolean; other text stays text."""
+def _value(text: str) -> Value | str:
+    """Parses a number or a Boolean; other text stays text, which no figure takes."""
     if text in ("true", "false"):
         return text == "true"
     try:

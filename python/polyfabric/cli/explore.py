@@ -7,14 +7,12 @@ from pathlib import Path
 
 import click
 
-from ..accelerators.sweep_axes import EXCHANGES, axis
+from ..accelerators.sweep_axes import axis
 from ..host.progress import bars
 from ..language.types import MOST_ELEMENTS
 from ..studies import explore as explored
 from . import memory_option, named, places
 from .console import error_line, out, print_json
-
-_EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHANGES.items())
 
 
 @click.command()
@@ -30,7 +28,7 @@ _EXCHANGES = " or ".join(f"{name}={','.join(values)}" for name, values in EXCHAN
     multiple=True,
     metavar="KEY=V1,V2,..",
     help="A figure of the machine file and its values, in the file's unit; join figures that change together with a semicolon. "
-    f"{_EXCHANGES} is a figure of some machines. Default: the axes of the file's [[sweep]].",
+    "Default: the axes of the file's [[sweep]].",
 )
 @click.option(
     "--batch",

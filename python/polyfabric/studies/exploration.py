@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from .. import _native
 from ..accelerators import machine as accelerators
 from ..accelerators.machine import Kernel
-from ..accelerators.sweep_axes import EXCHANGES, Axis, Value, expect_axes, own_values
+from ..accelerators.sweep_axes import Axis, Value, expect_axes, own_values
 from ..apps import programs
 from ..errors import Error, FileError, InputError, MachineError, SecurityWarning
 from ..host.clusters import connected
@@ -47,13 +47,10 @@ class Point:
 
     def of(self, machine: accelerators.Machine) -> accelerators.Machine:
         """The machine with these values."""
-        wanted = [(key, float(value)) for key, value in self.values if key not in EXCHANGES]
+        wanted = [(key, float(value)) for key, value in self.values]
         # Values equal to the file's are omitted; changes would require area laws.
         figures = [(key, value) for key, value in wanted if machine.native.figure(key) != value]
-        native = machine.native.changed(figures) if figures else machine.native
-        for key, value in self.values:
-            native = native.exchanged(key, str(value)) if key in EXCHANGES else native
-        return accelerators.Machine(native)
+        return accelerators.Machine(machine.native.changed(figures) if figures else machine.native)
 
 
 @dataclass(frozen=True)

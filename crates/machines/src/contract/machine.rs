@@ -1,6 +1,5 @@
 //! A machine file, parsed and checked, with the mapper that it names.
 
-use super::options::{Given, check_against};
 use super::rns::RnsMachine;
 use super::tfhe::TfheMachine;
 use super::{Family, MachineError, Mapper, Target};
@@ -90,11 +89,5 @@ impl Machine {
     /// The same machine with other values of any figures. Its area and power are unknown.
     pub fn varied(&self, changes: &[(String, f64)]) -> Result<Self, MachineError> {
         Self::new(self.description.varied(self.mapper.specs, changes)?, self.mapper)
-    }
-
-    /// The same machine with `value` for `name`, an exchange that the mapper lists. Exchanges are not figures; one example is the network.
-    pub fn exchanged(&self, name: &str, value: &str) -> Result<Self, MachineError> {
-        check_against(self.mapper.exchanges, self, &Given::from([(name.to_owned(), value.to_owned())]))?;
-        Self::new((self.mapper.exchanged)(self, name, value)?, self.mapper)
     }
 }

@@ -35,28 +35,16 @@ pub struct Mapper {
     pub quantities: fn(&Description) -> Result<BTreeMap<&'static str, f64>, FigureError>,
     /// Options in addition to the file's figures.
     pub options: &'static [OptionSpec],
-    /// Exchanges: design choices other than figures that a sweep may change, with their values.
-    pub exchanges: &'static [OptionSpec],
-    /// A machine with the given value for the exchange of the given name.
-    pub exchanged: fn(&Description, &str, &str) -> Result<Description, MachineError>,
 }
 
 impl Mapper {
-    /// A mapper without quantities, options and exchanges.
+    /// A mapper without quantities and options.
     pub const fn new(
         name: &'static str,
         specs: &'static [FigureSpec],
         build: fn(&Arc<Description>) -> Result<Target, FigureError>,
     ) -> Self {
-        Self {
-            name,
-            specs,
-            build,
-            quantities: |_| Ok(BTreeMap::new()),
-            options: &[],
-            exchanges: &[],
-            exchanged: |machine, _, _| Ok(machine.clone()),
-        }
+        Self { name, specs, build, quantities: |_| Ok(BTreeMap::new()), options: &[] }
     }
 }
 

@@ -43,11 +43,7 @@ pub enum OptionError {
 
 /// Checks `given` against the options of mapper `kind`; errors name `machine`.
 pub fn check(kind: &Mapper, machine: &Description, given: &Given) -> Result<(), OptionError> {
-    check_against(kind.options, machine, given)
-}
-
-/// Checks `given` against `specs`; errors name `machine`.
-pub fn check_against(specs: &[OptionSpec], machine: &Description, given: &Given) -> Result<(), OptionError> {
+    let specs = kind.options;
     for (name, value) in given {
         let machine = || machine.name().to_owned();
         let Some(spec) = specs.iter().find(|spec| spec.name == name) else {

@@ -8,7 +8,6 @@ use super::estimate::{Estimate as GroupEstimate, RESOURCES};
 use super::expand;
 use super::machine;
 use super::machine::{F1, GeometryError, LowThroughput, WORD_BYTES};
-use super::network::{Network, with_network};
 use super::order::order;
 use super::saved::{SavedError, load as load_saved, save};
 use super::stream::{encode, text};
@@ -32,11 +31,6 @@ use std::sync::Arc;
 pub static MAPPER: Mapper = Mapper {
     quantities: |machine| Ok(BTreeMap::from([("ntt_multipliers", F1::new(machine)?.ntt_multipliers() as f64)])),
     options: OPTIONS,
-    exchanges: EXCHANGES,
-    exchanged: |machine, name, value| match Network::named(value) {
-        Some(network) if name == NETWORK => with_network(machine, network),
-        _ => Ok(machine.clone()),
-    },
     ..Mapper::new("rns-vector", machine::SPECS, |description| {
         Ok(Target::Rns(Arc::new(Figures::read(description, F1::new)?)))
     })
@@ -67,15 +61,6 @@ const OPTIONS: &[OptionSpec] = &[
         help: "slower units of this kind, as many more (section 8.3)",
     },
 ];
-
-/// Name of the exchange for the network between clusters and banks.
-const NETWORK: &str = "network";
-
-const EXCHANGES: &[OptionSpec] = &[OptionSpec {
-    name: NETWORK,
-    values: OptionValues::Words(&Network::NAMES),
-    help: "what connects clusters and banks (section 6)",
-}];
 
 /// Bytes for each instruction while a program is ordered, scheduled and checked. Measured: 110 to 190.
 const INSTRUCTION_BYTES: u64 = 250;

@@ -24,7 +24,6 @@ pub mod lockstep;
 pub mod machine;
 pub mod meaning;
 pub mod movement;
-pub mod network;
 pub mod order;
 mod reservations;
 pub mod saved;

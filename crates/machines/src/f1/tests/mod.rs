@@ -1,10 +1,10 @@
 //! The compiler's phases together.
 
+mod areas;
 mod csr;
 mod descriptions;
 mod full;
 mod lockstep;
-mod network;
 mod orders;
 mod programs;
 mod reports;

@@ -1,9 +1,8 @@
-//! Does a machine with other figures, or another network, have the right area?
+//! Does a machine with other figures have the right area?
 
 use super::paper;
 use crate::contract::Machine;
 use crate::f1::machine::F1;
-use crate::f1::network::{Network, with_network};
 use crate::registry::description;
 use polyfabric_sim::description::Description;
 
@@ -41,28 +40,6 @@ fn the_same_figures_are_the_same_machine_and_others_have_their_parts() {
 }
 
 #[test]
-fn other_networks_have_their_switches_and_stages() {
-    // With 16 ports: four switches of 4 x 4 in each of three stages; seven stages of eight switches of 2 x 2.
-    for (network, crosspoints, stages) in
-        [(Network::Crossbar, 256, 1), (Network::Clos, 192, 3), (Network::Benes, 224, 7)]
-    {
-        assert_eq!((network.crosspoints(16, 16), network.stages(16, 16)), (crosspoints, stages), "{network}");
-        assert_eq!(Network::named(&network.to_string()), Some(network));
-        let base = description("f1").expect("the machine file");
-        let other = with_network(&base, network).expect("it holds");
-        let machine = F1::new(&other).expect("a machine");
-        assert_eq!(machine.multicast, network == Network::Crossbar);
-        assert_eq!(machine.depth.network, paper().depth.network + stages - 1);
-        let saved = 10.02 * (1.0 - crosspoints as f64 / 256.0);
-        assert!((area(&base) - area(&other) - saved).abs() < 1e-9, "{network}: {} mm²", area(&other));
-    }
-    // With more ports, networks of several stages save more; the larger side determines the number of stages.
-    assert!(Network::Clos.crosspoints(32, 32) < Network::Crossbar.crosspoints(32, 32) * 9 / 16);
-    assert_eq!(Network::Benes.stages(8, 32), 9);
-    assert_eq!(Network::named("torus"), None);
-}
-
-#[test]
 fn impossible_machines_are_rejected() {
     let refused = changed(&[("units.cluster.count", 33.0)]).expect_err("33 clusters");
     assert!(refused.contains("`units.cluster.count` = 33") && refused.contains("lies between 1 and 32"), "{refused}");
@@ -70,10 +47,4 @@ fn impossible_machines_are_rejected() {
     assert_eq!((other.area_mm2(), other.power_w()), (None, None), "the area is unknown");
     let cause = other.area_cause().expect("a cause");
     assert!(cause.contains("`memories.register_file.accesses` = \"2 units\", not of 4 units"), "{cause}");
-    for (machine, value, expected) in
-        [("morphling", "clos", "has no option \"network\""), ("f1", "torus", "crossbar or clos or benes")]
-    {
-        let refused = description(machine).expect("the file").exchanged("network", value).expect_err("none such");
-        assert!(refused.to_string().contains(expected), "{refused}");
-    }
 }
