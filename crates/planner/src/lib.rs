@@ -3,11 +3,11 @@
 //!
 //! A plan is for one program, on this computer or on a machine. Callers (the bindings, a server) make no decisions.
 
-pub mod elements;
 mod error;
 mod measure;
 mod memory;
-pub mod slots;
+pub mod rns;
+pub mod tfhe;
 
 pub use error::{Fault, PlanError};
 pub use measure::ClientSeconds;

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Kind};
 use polyfabric_kernels::Torus;
-use polyfabric_planner::slots::SlotPlan;
+use polyfabric_planner::rns::RnsPlan;
 use polyfabric_runtime::gpu::{Cuda, Executor, GpuError, rns};
 use polyfabric_schemes::rns::KeySet;
 use polyfabric_schemes::tfhe::ServerKey;
@@ -20,7 +20,7 @@ pub fn card() -> Result<Arc<Cuda>, GpuError> {
 
 /// A program on slots on the card, with a server's keys and all that it reads.
 struct Prepared {
-    plan: Arc<SlotPlan>,
+    plan: Arc<RnsPlan>,
     executor: Arc<rns::Executor<Cuda>>,
 }
 
@@ -30,7 +30,7 @@ pub struct SlotsOnCard(Mutex<Option<Prepared>>);
 
 impl SlotsOnCard {
     /// What runs `plan` with `keys`; another program is let go of.
-    pub fn of(&self, plan: &Arc<SlotPlan>, keys: &KeySet) -> Result<Arc<rns::Executor<Cuda>>, Failure> {
+    pub fn of(&self, plan: &Arc<RnsPlan>, keys: &KeySet) -> Result<Arc<rns::Executor<Cuda>>, Failure> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(prepared) = held.as_ref().filter(|prepared| Arc::ptr_eq(&prepared.plan, plan)) {
             return Ok(Arc::clone(&prepared.executor));

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Kind};
 use crate::parameters::PyParameters;
 use crate::workers::detached;
 use polyfabric_planner::ClientSeconds;
-use polyfabric_planner::elements::{self, Memory, multiplications};
+use polyfabric_planner::tfhe::{self as planner, Memory, multiplications};
 use polyfabric_program::tfhe::builtin;
 use polyfabric_program::tfhe::kernel::{KernelProgram, blind_rotation_body, count};
 use polyfabric_program::tfhe::lowering::{Accumulation, Arithmetic, InputTransform, KeySwitchOrder, TfheLowering};
@@ -95,13 +95,13 @@ impl PyKernelProgram {
 
     /// CPU seconds of an execution on this computer, including a first execution's key transforms.
     fn execution_seconds(&self, py: Python<'_>) -> PyResult<f64> {
-        detached(py, || Ok(elements::execution_seconds(&self.0)?))
+        detached(py, || Ok(planner::execution_seconds(&self.0)?))
     }
 
     /// CPU seconds of a client on this computer: (generation of secret and evaluation keys, encryption, decryption).
     fn client_seconds(&self, py: Python<'_>) -> PyResult<(f64, f64, f64)> {
         detached(py, || {
-            let ClientSeconds { keys, encrypt, decrypt } = elements::client_seconds(&self.0)?;
+            let ClientSeconds { keys, encrypt, decrypt } = planner::client_seconds(&self.0)?;
             Ok((keys, encrypt, decrypt))
         })
     }
@@ -114,13 +114,13 @@ impl PyKernelProgram {
     /// Number of lookups in each batch.
     #[getter]
     fn rotation_batches(&self) -> Vec<usize> {
-        elements::rotation_batches(&self.0)
+        planner::rotation_batches(&self.0)
     }
 
     /// Number of key switches in each batch; lookups of one value share one.
     #[getter]
     fn key_switch_batches(&self) -> Vec<usize> {
-        elements::key_switch_batches(&self.0)
+        planner::key_switch_batches(&self.0)
     }
 
     fn text(&self) -> String {

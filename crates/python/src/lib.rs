@@ -1,7 +1,6 @@
 //! Python bindings of the Rust crates, as `polyfabric._native`. They make no decisions; `python/polyfabric` is the public interface.
 
 mod card;
-mod elements;
 mod failure;
 mod gpu;
 mod integers;
@@ -18,6 +17,7 @@ mod rns;
 mod run;
 mod signature;
 mod storage;
+mod tfhe;
 mod workers;
 
 use pyo3::prelude::*;
@@ -26,8 +26,6 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     const DEFAULT_FAILURE_LOG2: f64 = polyfabric_planner::DEFAULT_FAILURE_LOG2;
-    #[pymodule_export]
-    use crate::elements::{built_in, built_in_names};
     #[pymodule_export]
     use crate::gpu::{gpu, gpu_card, gpu_for_slots, gpu_kernels, gpu_layout, gpu_peak, gpu_slot_kernels};
     #[pymodule_export]
@@ -54,6 +52,8 @@ mod _native {
     use crate::signature::PySignature;
     #[pymodule_export]
     use crate::storage::file_kind;
+    #[pymodule_export]
+    use crate::tfhe::{built_in, built_in_names};
     #[pymodule_export]
     use crate::workers::watch;
 }

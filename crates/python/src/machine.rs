@@ -12,7 +12,7 @@ use polyfabric_machines as machines;
 use polyfabric_machines::contract::tfhe::{self, MappedTfhe};
 use polyfabric_machines::tfhe::replay::Replay;
 use polyfabric_machines::tfhe::widths::Judge;
-use polyfabric_planner::elements::{DerivedWidths, derive_widths};
+use polyfabric_planner::tfhe::{DerivedWidths, derive_widths};
 use polyfabric_program::tfhe::kernel::KernelProgram;
 use polyfabric_program::tfhe::lowering::Arithmetic;
 use polyfabric_schemes::tfhe::AnyServerKey;

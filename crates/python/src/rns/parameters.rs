@@ -2,8 +2,8 @@
 
 use crate::failure::{Failure, Kind};
 use crate::workers::{detached, released};
-use polyfabric_planner::slots;
-use polyfabric_planner::slots::parameters::{of_bgv, of_ckks};
+use polyfabric_planner::rns as planner;
+use polyfabric_planner::rns::parameters::{of_bgv, of_ckks};
 use polyfabric_program::rns::parameters::longest_table;
 use polyfabric_schemes::set_file::{ParameterSet, load, parse};
 use polyfabric_schemes::{bgv, ckks};
@@ -109,10 +109,10 @@ pub enum ParameterRequest {
 
 impl ParameterRequest {
     /// Converts to the planner's type.
-    pub fn as_ref(&self) -> slots::ParameterRequest<'_> {
+    pub fn as_ref(&self) -> planner::ParameterRequest<'_> {
         match self {
-            Self::Set(set) => slots::ParameterRequest::Set(&set.0),
-            Self::Name(name) => slots::ParameterRequest::Name(name),
+            Self::Set(set) => planner::ParameterRequest::Set(&set.0),
+            Self::Name(name) => planner::ParameterRequest::Name(name),
         }
     }
 }

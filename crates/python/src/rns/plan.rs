@@ -8,7 +8,7 @@ use super::signature::PySlotSignature;
 use crate::machine::PyMachine;
 use crate::workers::{detached, released};
 use polyfabric_planner::ClientSeconds;
-use polyfabric_planner::slots::{KeySwitchRequest, Owners, Request, SlotPlan};
+use polyfabric_planner::rns::{KeySwitchRequest, Owners, Request, RnsPlan};
 use polyfabric_program::rns::homomorphic::{NodeId, Values};
 use polyfabric_program::rns::noise::{Encryption, Interval};
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 #[pyclass(name = "SlotPlan", frozen)]
 pub struct PySlotPlan {
-    pub plan: Arc<SlotPlan>,
+    pub plan: Arc<RnsPlan>,
     /// For its executions on the CPU.
     pub kept: Arc<Kept>,
 }
@@ -62,7 +62,7 @@ impl PySlotPlan {
                 max_failure,
                 memory,
             };
-            Ok(Self { plan: Arc::new(SlotPlan::new(&program, request)?), kept: Arc::default() })
+            Ok(Self { plan: Arc::new(RnsPlan::new(&program, request)?), kept: Arc::default() })
         })
     }
 

@@ -1,7 +1,7 @@
 //! The program that this process executed last, prepared for its next execution.
 
 use crate::failure::{Failure, Kind};
-use polyfabric_planner::slots::SlotPlan;
+use polyfabric_planner::rns::RnsPlan;
 use polyfabric_runtime::rns::cpu::{ExecutorOptions, Prepared};
 use polyfabric_schemes::rns::KeySet;
 use pyo3::pyfunction;
@@ -20,7 +20,7 @@ impl Kept {
     }
 
     /// The program of `plan`, whose this is, on `threads` threads.
-    pub fn of(self: &Arc<Self>, plan: &SlotPlan, keys: &KeySet, threads: usize) -> Result<Arc<Prepared>, Failure> {
+    pub fn of(self: &Arc<Self>, plan: &RnsPlan, keys: &KeySet, threads: usize) -> Result<Arc<Prepared>, Failure> {
         let options = ExecutorOptions { threads, compact_plaintexts: plan.compact_plaintexts() };
         let known = self.held().clone().filter(|prepared| prepared.options() == options);
         if let Some(prepared) = known {

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Kind};
 use crate::workers::detached;
-use polyfabric_planner::slots::{longest_table, lookup_work};
+use polyfabric_planner::rns::{longest_table, lookup_work};
 use polyfabric_program::rns::homomorphic::{
     Basis, Builder, Complex, Diagonals, NodeId, Op, Polynomial, Program, ProgramError, Scheme, Values,
     evaluate_changed, evaluate_each,

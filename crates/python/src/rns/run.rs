@@ -14,7 +14,7 @@ use polyfabric_client::rns::{
     Ciphertexts, Encrypter, Origin, PublicKey, Reader, SecretKey, decrypt, encrypt, encrypt_one, foreign,
     save_evaluation_keys, write,
 };
-use polyfabric_planner::slots::MOST_PREPARED_BYTES;
+use polyfabric_planner::rns::MOST_PREPARED_BYTES;
 use polyfabric_program::rns::homomorphic::{NodeId, OBSERVED, Values, evaluate};
 use polyfabric_program::rns::lowering::check_keys;
 use polyfabric_program::rns::signature::Signature;

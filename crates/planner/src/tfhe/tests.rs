@@ -32,7 +32,7 @@ fn shared() -> Program {
 }
 
 /// The noise of a plan's kernel program, recomputed.
-fn own_noise(program: &Program, plan: &ElementPlan) -> NoiseReport {
+fn own_noise(program: &Program, plan: &TfhePlan) -> NoiseReport {
     let (parameters, choice) = (&plan.kernel.parameters, &plan.kernel.choice);
     let inputs = (Keys::Accepted, Encryption::Secret);
     report_encrypted(program, parameters, choice, choice.arithmetic.transform(parameters), inputs).unwrap()
@@ -50,7 +50,7 @@ fn the_noise_is_of_the_lowering_that_is_executed() {
     for program in [chained(4), shared()] {
         for machine in std::iter::once(None).chain(machines().map(Some)) {
             let request = Request { machine: machine.as_ref(), max_failure: 0.0, ..Request::default() };
-            let plan = ElementPlan::new(&program, &request).unwrap();
+            let plan = TfhePlan::new(&program, &request).unwrap();
             assert_eq!(
                 plan.noise,
                 own_noise(&program, &plan),
@@ -67,7 +67,7 @@ fn a_machine_that_may_fail_is_timed_with_a_set_that_would_carry_the_program() {
     for machine in machines() {
         for program in [chained(4), chained(8), shared()] {
             let request = Request { machine: Some(&machine), max_failure: 0.0, ..Request::default() };
-            let plan = ElementPlan::new(&program, &request).unwrap();
+            let plan = TfhePlan::new(&program, &request).unwrap();
             let sure = Request { max_failure: DEFAULT_FAILURE_LOG2, ..request };
             let (parameters, choice) = (&plan.kernel.parameters, &plan.kernel.choice);
             let exact = sure.noise(&program, parameters, choice, Transform::Exact);
@@ -78,7 +78,7 @@ fn a_machine_that_may_fail_is_timed_with_a_set_that_would_carry_the_program() {
 
 #[test]
 fn cpu_plans_center_phases_and_share_rotations() {
-    let switches = |plan: &ElementPlan| -> Vec<(PhaseRounding, u32)> {
+    let switches = |plan: &TfhePlan| -> Vec<(PhaseRounding, u32)> {
         let kinds = plan.kernel.ops.iter().map(|op| &op.kind);
         kinds
             .filter_map(|kind| match kind {
@@ -87,7 +87,7 @@ fn cpu_plans_center_phases_and_share_rotations() {
             })
             .collect()
     };
-    let plan = |program: &Program| ElementPlan::new(program, &Request::default()).unwrap();
+    let plan = |program: &Program| TfhePlan::new(program, &Request::default()).unwrap();
     assert_eq!(switches(&plan(&chained(4))), [(PhaseRounding::Centred, 0); 2]);
     assert_eq!(switches(&plan(&shared())), [(PhaseRounding::Centred, 1)]);
 }
@@ -95,7 +95,7 @@ fn cpu_plans_center_phases_and_share_rotations() {
 #[test]
 fn the_fastest_acceptable_set_is_chosen() {
     let program = chained(8);
-    let milliseconds = |plan: &ElementPlan| {
+    let milliseconds = |plan: &TfhePlan| {
         let set = &plan.kernel.parameters;
         let products = set.large_lwe_dimension().get() as u64
             * set.key_switch_gadget().map_or(1, |gadget| u64::from(gadget.levels));
@@ -106,7 +106,7 @@ fn the_fastest_acceptable_set_is_chosen() {
     // Uniform keys, and block-binary ones.
     let fastest = [false, true].map(|blocks| {
         let of = |max_failure| Request { max_failure, blocks, ..Request::default() };
-        let [sure, cheap] = [DEFAULT_FAILURE_LOG2, -20.0].map(|most| ElementPlan::new(&program, &of(most)).unwrap());
+        let [sure, cheap] = [DEFAULT_FAILURE_LOG2, -20.0].map(|most| TfhePlan::new(&program, &of(most)).unwrap());
         assert!(sure.noise.log2_failure <= DEFAULT_FAILURE_LOG2 && cheap.noise.log2_failure <= -20.0);
         assert!(milliseconds(&cheap) <= milliseconds(&sure));
         let own =
@@ -114,7 +114,7 @@ fn the_fastest_acceptable_set_is_chosen() {
         let defaults = sets::all().filter(|(entry, _)| entry.family == sets::Family::Default);
         for parameters in defaults.map(|(_, parameters)| parameters).filter(own) {
             let named = Request { parameters: Some(parameters), ..Request::default() };
-            match ElementPlan::new(&program, &named) {
+            match TfhePlan::new(&program, &named) {
                 Ok(other) => assert!(milliseconds(&sure) <= milliseconds(&other), "{}", parameters.name()),
                 Err(error) => assert!(matches!(error.fault, Fault::Noise | Fault::Program), "{error}"),
             }
@@ -130,7 +130,7 @@ fn invalid_bits_of_circuit_privacy_are_an_input_error() {
     for (parameters, machine) in [(None, None), (None, machine.as_ref()), (Some(&set), None)] {
         for bits in [-1.0, f64::NAN, 61.0] {
             let request = Request { parameters, machine, circuit_privacy: Some(bits), ..Request::default() };
-            let error = ElementPlan::new(&program, &request).map(|plan| plan.noise).unwrap_err();
+            let error = TfhePlan::new(&program, &request).map(|plan| plan.noise).unwrap_err();
             assert_eq!(error.fault, Fault::Input, "{error}");
             assert!(error.to_string().ends_with("bits of circuit privacy; ask for 0 to 60"), "{error}");
         }
@@ -140,10 +140,10 @@ fn invalid_bits_of_circuit_privacy_are_an_input_error() {
 #[test]
 fn excessive_failures_are_rejected_with_a_remedy() {
     let program = chained(256);
-    let error = ElementPlan::new(&program, &Request::default()).map(|plan| plan.noise).unwrap_err();
+    let error = TfhePlan::new(&program, &Request::default()).map(|plan| plan.noise).unwrap_err();
     assert_eq!(error.fault, Fault::Noise);
     for machine in machines() {
-        let error = ElementPlan::new(&program, &Request { machine: Some(&machine), ..Request::default() }).unwrap_err();
+        let error = TfhePlan::new(&program, &Request { machine: Some(&machine), ..Request::default() }).unwrap_err();
         let text = error.to_string();
         assert!(
             error.fault == Fault::Noise && text.contains(machine.name()) && text.contains("max_failure="),
@@ -176,7 +176,7 @@ fn correlated_errors_add_up() {
     let program = sums();
     let of = |encryption| {
         let request = Request { encryption, max_failure: 0.0, ..Request::default() };
-        ElementPlan::new(&program, &request).unwrap().noise.outputs
+        TfhePlan::new(&program, &request).unwrap().noise.outputs
     };
     let (secret, public) = (of(Encryption::Secret), of(Encryption::Public));
     // Rounding errors of two results of one rotation correlate by slightly more than a half; decomposition errors do not.
@@ -194,7 +194,7 @@ fn correlated_errors_add_up() {
         let order = Some(KeySwitchOrder::Before);
         let request =
             Request { parameters: Some(set), key_switch: order, encryption, max_failure: 0.0, ..Request::default() };
-        ElementPlan::new(program, &request).unwrap().noise.outputs[0].variance
+        TfhePlan::new(program, &request).unwrap().noise.outputs[0].variance
     };
     let ratio = |encryption| same(&program, encryption) / same(&one, encryption);
     // Independent errors add two variances; a correlation of 1/2 makes it three.
@@ -204,7 +204,7 @@ fn correlated_errors_add_up() {
 /// Name of the set chosen for public-key inputs.
 fn public_set(program: &Program) -> String {
     let request = Request { encryption: Encryption::Public, max_failure: 0.0, ..Request::default() };
-    ElementPlan::new(program, &request).unwrap().kernel.parameters.name().to_owned()
+    TfhePlan::new(program, &request).unwrap().kernel.parameters.name().to_owned()
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn unrolled_keys_take_more_memory() {
     let set = sets::parameters("polyfabric-2-p64-t64").unwrap();
     let of = |unrolling| {
         let request = Request { parameters: Some(&set), unrolling, max_failure: -40.0, ..Request::default() };
-        let plan = ElementPlan::new(&program, &request).unwrap();
+        let plan = TfhePlan::new(&program, &request).unwrap();
         let set = &plan.kernel.parameters;
         (Memory::of(&plan.kernel).unwrap(), set.bootstrap_key_len() as u64 * u64::from(set.torus_bits() / 8))
     };
@@ -229,12 +229,12 @@ fn a_machine_gets_the_set_of_the_shortest_schedule() {
     let (program, mut compared) = (chained(2), 0);
     for machine in machines() {
         let request = Request { machine: Some(&machine), max_failure: -20.0, ..Request::default() };
-        let Ok(chosen) = ElementPlan::new(&program, &request) else { continue };
-        let cycles = |plan: &ElementPlan| tfhe::map(&machine, &plan.kernel).ok().map(|mapped| mapped.schedule.cycles());
+        let Ok(chosen) = TfhePlan::new(&program, &request) else { continue };
+        let cycles = |plan: &TfhePlan| tfhe::map(&machine, &plan.kernel).ok().map(|mapped| mapped.schedule.cycles());
         let shortest = cycles(&chosen).unwrap();
         for (_, parameters) in sets::all().filter(|(entry, _)| entry.family == sets::Family::Default) {
             let named = Request { parameters: Some(parameters), ..request };
-            let Some(cycles) = ElementPlan::new(&program, &named).ok().and_then(|plan| cycles(&plan)) else { continue };
+            let Some(cycles) = TfhePlan::new(&program, &named).ok().and_then(|plan| cycles(&plan)) else { continue };
             compared += 1;
             let (chosen, other) = (chosen.kernel.parameters.name(), parameters.name());
             assert!(shortest <= cycles, "{}: {chosen} takes {shortest} cycles, {other} {cycles}", machine.name());
@@ -250,7 +250,7 @@ fn a_machine_of_another_family_says_so() {
     assert!(!other.is_empty());
     for machine in other {
         let request = Request { machine: Some(&machine), ..Request::default() };
-        let error = ElementPlan::new(&chained(4), &request).unwrap_err();
+        let error = TfhePlan::new(&chained(4), &request).unwrap_err();
         let text = error.to_string();
         assert!(
             error.fault == Fault::Machine && text.contains("`chained` is of TFHE: name a machine of that family"),
@@ -269,8 +269,7 @@ fn a_fault_of_the_program_is_reported_on_machines_too() {
     builder.output("y", x).unwrap();
     let program = builder.finish().unwrap();
     for machine in machines() {
-        let refusal =
-            ElementPlan::new(&program, &Request { machine: Some(&machine), ..Request::default() }).unwrap_err();
+        let refusal = TfhePlan::new(&program, &Request { machine: Some(&machine), ..Request::default() }).unwrap_err();
         let text = refusal.to_string();
         assert!(refusal.fault == Fault::Program && text.contains("10000000000, beyond 32 bits"), "{text}");
     }
@@ -306,7 +305,7 @@ fn key_transforms_count_once_and_lookups_by_batch_size() {
     let processors = 2;
     // With fewer than eight per processor, lookups run one by one and key switches are not batched; with more, both are batched.
     for (count, once, each) in [(2, 100.0 + 2.0 * 2.0, 0.01), (16, 1000.0 + 1e4, 1.0)] {
-        let kernel = ElementPlan::new(&two_batches(count), &Request::default()).unwrap().kernel;
+        let kernel = TfhePlan::new(&two_batches(count), &Request::default()).unwrap().kernel;
         assert_eq!(rotation_batches(&kernel), [count, count]);
         let switches = key_switch_batches(&kernel);
         assert!(!switches.is_empty() && switches.iter().all(|&batch| batch == count), "{switches:?}");
@@ -327,10 +326,10 @@ fn linear_programs_take_no_time_and_a_client_takes_some() {
     let x = builder.input("x", ElementType::Integer(range), 4).unwrap();
     let y = builder.add(x, x).unwrap();
     builder.output("y", y).unwrap();
-    let kernel = ElementPlan::new(&builder.finish().unwrap(), &Request::default()).unwrap().kernel;
+    let kernel = TfhePlan::new(&builder.finish().unwrap(), &Request::default()).unwrap().kernel;
     assert_eq!(execution_seconds(&kernel).unwrap(), 0.0);
     let few = client_seconds(&kernel).unwrap();
-    let many = client_seconds(&ElementPlan::new(&two_batches(400), &Request::default()).unwrap().kernel).unwrap();
+    let many = client_seconds(&TfhePlan::new(&two_batches(400), &Request::default()).unwrap().kernel).unwrap();
     assert!(few.keys > 0.0 && few.encrypt > 0.0 && few.decrypt > 0.0, "{few:?}");
     assert!(many.encrypt > few.encrypt && many.decrypt > few.decrypt, "{few:?}, {many:?}");
 }
@@ -353,15 +352,15 @@ fn wide_tables_are_planned_with_a_set_for_them_alone_and_on_the_processor_alone(
     fn request<'a>(parameters: Option<&'a Parameters>, machine: Option<&'a Machine>) -> Request<'a> {
         Request { parameters, machine, ..Request::default() }
     }
-    let plan = ElementPlan::new(&program, &request(Some(&own), None)).unwrap();
+    let plan = TfhePlan::new(&program, &request(Some(&own), None)).unwrap();
     assert!(plan.noise.log2_failure <= DEFAULT_FAILURE_LOG2 && plan.kernel.lookups() == 4);
     let memory = Memory::of(&plan.kernel).unwrap();
     let unrolling = own.unrolling(None).unwrap();
     assert_eq!(memory.server_key, own.server_key_bytes(unrolling));
     assert!(memory.server > memory.server_key);
-    let refused = |request: Request<'_>| ElementPlan::new(&program, &request).map(|plan| plan.noise).unwrap_err().fault;
+    let refused = |request: Request<'_>| TfhePlan::new(&program, &request).map(|plan| plan.noise).unwrap_err().fault;
     assert_eq!(refused(request(Some(&other), None)), Fault::Program);
-    let chosen = ElementPlan::new(&program, &request(None, None)).unwrap();
+    let chosen = TfhePlan::new(&program, &request(None, None)).unwrap();
     assert_eq!(chosen.kernel.parameters.name(), "polyfabric-wide-t64");
     assert_eq!(refused(Request { blocks: true, ..request(None, None) }), Fault::Noise);
     for machine in machines() {

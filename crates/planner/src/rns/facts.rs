@@ -2,7 +2,7 @@
 
 use super::memory::Memory;
 use super::set_choice::bootstraps_of;
-use super::{BgvPlan, KeySwitch, Lowering, SlotPlan, parameters};
+use super::{BgvPlan, KeySwitch, Lowering, RnsPlan, parameters};
 use crate::memory::threads;
 use crate::{Fault, PlanError};
 use polyfabric_program::rns::homomorphic::{NodeId, op_name};
@@ -32,7 +32,7 @@ impl BgvPlan {
     }
 }
 
-impl SlotPlan {
+impl RnsPlan {
     fn parameters(&self) -> Value {
         match &self.lowering {
             Lowering::Ckks(plan) => parameters::of_ckks(&plan.parameters),

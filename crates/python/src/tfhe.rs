@@ -7,7 +7,7 @@ use crate::parameters::PyParameters;
 use crate::program::PyProgram;
 use crate::workers::{detached, released};
 use polyfabric_planner::DEFAULT_FAILURE_LOG2;
-use polyfabric_planner::elements::{self, ElementPlan, Request};
+use polyfabric_planner::tfhe::{self as planner, Request, TfhePlan};
 use polyfabric_program::tfhe::builtin::NAMES;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use polyfabric_program::tfhe::noise::Encryption;
@@ -70,7 +70,7 @@ impl PyProgram {
                 circuit_privacy,
                 memory,
             };
-            let ElementPlan { kernel, noise } = ElementPlan::new(&program, &request)?;
+            let TfhePlan { kernel, noise } = TfhePlan::new(&program, &request)?;
             let noise = serde_json::to_string(&noise).map_err(Failure::of(Kind::Internal))?;
             Ok((PyKernelProgram(Arc::new(kernel)), noise))
         })
@@ -95,7 +95,7 @@ pub fn built_in(
 ) -> PyResult<(PyProgram, PyKernelProgram, u32, f64, f64)> {
     let executed = (machine.map(|machine| &**machine.description()), key_unrolling);
     detached(py, || {
-        let built = elements::built_in(name, &parameters.0, batch, executed)?;
+        let built = planner::built_in(name, &parameters.0, batch, executed)?;
         let (program, kernel) = (PyProgram(Arc::new(built.program)), PyKernelProgram(Arc::new(built.kernel)));
         Ok((program, kernel, built.message_bits, built.log2_failure, built.error_bound))
     })

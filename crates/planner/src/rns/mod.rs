@@ -117,7 +117,7 @@ pub struct Request<'a> {
 
 /// A CKKS or BGV program planned for a parameter set.
 #[derive(Debug)]
-pub struct SlotPlan {
+pub struct RnsPlan {
     /// The program as the user wrote it.
     written: Arc<Program>,
     /// The program as executed: with folded linear code, and bootstraps where it needs more levels than the set has.
@@ -314,7 +314,7 @@ impl CkksPlan {
 
 // -- both ---------------------------------------------------------------------------------------------------------------
 
-impl SlotPlan {
+impl RnsPlan {
     /// Plans `program` with the options of `request`.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Estimates the CPU time of a CKKS or BGV program before it runs: each kind of work is timed once and multiplied by its count. For the
 //! client it times a few switching keys, and encrypting and decrypting zeros.
 
-use super::SlotPlan;
+use super::RnsPlan;
 use crate::measure::usual;
 use crate::{ClientSeconds, Fault, PlanError};
 use polyfabric_kernels::clock::processor_seconds;
@@ -122,7 +122,7 @@ impl Client {
     }
 }
 
-impl SlotPlan {
+impl RnsPlan {
     /// CPU seconds of an execution on this computer.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Chooses a default set for a TFHE program.
 
-use super::{ElementPlan, Request, multiplications, noisy};
+use super::{Request, TfhePlan, multiplications, noisy};
 use crate::memory::expect_memory;
 use crate::{DEFAULT_FAILURE_LOG2, Fault, PlanError};
 use polyfabric_kernels::cancel;
@@ -14,19 +14,19 @@ use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::{Parameters, sets};
 
 /// The cheapest default set with which `program` has an acceptable failure probability on the machine.
-pub fn choose(program: &Program, request: &Request<'_>) -> Result<ElementPlan, PlanError> {
+pub fn choose(program: &Program, request: &Request<'_>) -> Result<TfhePlan, PlanError> {
     match request.machine {
         None => choose_here(program, request),
         Some(machine) => choose_on(program, request, machine),
     }
 }
 
-fn choose_here(program: &Program, request: &Request<'_>) -> Result<ElementPlan, PlanError> {
+fn choose_here(program: &Program, request: &Request<'_>) -> Result<TfhePlan, PlanError> {
     let private = (request.encryption, request.circuit_privacy);
     let transform = Transform::f64_here();
     let keys = (request.blocks, request.unrolling);
     let chosen = choose_parameters(program, request.max_failure, keys, transform, private).map_err(noisy)?;
-    ElementPlan::with(program, &chosen.parameters, chosen.key_switch, request)
+    TfhePlan::with(program, &chosen.parameters, chosen.key_switch, request)
 }
 
 /// The default sets with block-binary keys, or with uniform ones. Machines have no wide tables.
@@ -47,7 +47,7 @@ const TIME_ALONE: f64 = -1.0;
 
 /// Tries each set, because a machine's transform error depends on it, and chooses the shortest schedule. If any failure is accepted, it
 /// considers only sets that would suffice with exact products: the time of a smaller set is meaningless.
-fn choose_on(program: &Program, request: &Request<'_>, machine: &Machine) -> Result<ElementPlan, PlanError> {
+fn choose_on(program: &Program, request: &Request<'_>, machine: &Machine) -> Result<TfhePlan, PlanError> {
     // A machine of another family rejects every set.
     tfhe::torus_bits(machine, program.name()).map_err(PlanError::of(Fault::Machine))?;
     let mut suited: Vec<Candidate> = Vec::new();
@@ -58,7 +58,7 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Machine) -> Res
     let stage = cancel::stage("choosing a parameter set", sets.len());
     for parameters in sets {
         stage.step();
-        match ElementPlan::first(program, parameters, request) {
+        match TfhePlan::first(program, parameters, request) {
             Ok(plan) => {
                 let order = plan.kernel.choice.key_switch;
                 let candidate = Candidate { parameters, order, products: products(&plan) };
@@ -86,7 +86,7 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Machine) -> Res
         if fewest.is_some_and(|fewest| candidate.products > WORTH_SCHEDULING * fewest) {
             break;
         }
-        let plan = ElementPlan::with(program, candidate.parameters, candidate.order, request)?;
+        let plan = TfhePlan::with(program, candidate.parameters, candidate.order, request)?;
         let mapping = tfhe::mapping_bytes(machine, &plan.kernel).map_err(PlanError::of(Fault::Machine))?;
         expect_memory(program.name(), mapping, request.memory)?;
         match tfhe::map(machine, &plan.kernel) {
@@ -101,7 +101,7 @@ fn choose_on(program: &Program, request: &Request<'_>, machine: &Machine) -> Res
         }
     }
     if let Some((_, Candidate { parameters, order, .. })) = shortest {
-        return ElementPlan::with(program, parameters, order, request);
+        return TfhePlan::with(program, parameters, order, request);
     }
     if let Some(error) = unmapped {
         let message = format!(
@@ -132,7 +132,7 @@ fn none_carries(program: &Program, request: &Request<'_>, machine: &Machine) -> 
 }
 
 /// Whether an accepted set suffices when the machine's arithmetic is replaced by exact products.
-fn carries(program: &Program, request: &Request<'_>, plan: &ElementPlan) -> bool {
+fn carries(program: &Program, request: &Request<'_>, plan: &TfhePlan) -> bool {
     let sure = Request { max_failure: DEFAULT_FAILURE_LOG2, circuit_privacy: None, ..*request };
     let (parameters, choice) = (&plan.kernel.parameters, &plan.kernel.choice);
     request.max_failure < TIME_ALONE || sure.noise(program, parameters, choice, Transform::Exact).is_ok()
@@ -145,13 +145,13 @@ struct Candidate {
     products: f64,
 }
 
-fn products(plan: &ElementPlan) -> f64 {
+fn products(plan: &TfhePlan) -> f64 {
     multiplications(&plan.kernel)
 }
 
 /// The set that would suffice, or fail least, with exact products, and that the machine supports.
 struct Nearest {
-    plan: ElementPlan,
+    plan: TfhePlan,
     /// log2 of the failure probability with exact products.
     exact: f64,
 }
@@ -168,7 +168,7 @@ fn nearest(
     let mut ranked: Vec<([f64; 2], &Parameters, f64)> = Vec::new();
     for parameters in refused {
         stage.step();
-        let Ok(plan) = ElementPlan::first(program, parameters, &accepting) else { continue };
+        let Ok(plan) = TfhePlan::first(program, parameters, &accepting) else { continue };
         // The machine's lowering with exact products.
         let Ok(exact) = accepting.noise(program, parameters, &plan.kernel.choice, Transform::Exact) else { continue };
         let exact = exact.log2_failure;
@@ -178,7 +178,7 @@ fn nearest(
     drop(stage);
     ranked.sort_by(|(a, ..), (b, ..)| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
     ranked.into_iter().find_map(|(_, parameters, exact)| {
-        let plan = ElementPlan::first(program, parameters, &accepting).ok()?;
+        let plan = TfhePlan::first(program, parameters, &accepting).ok()?;
         tfhe::map(machine, &plan.kernel).is_ok().then_some(Nearest { plan, exact })
     })
 }

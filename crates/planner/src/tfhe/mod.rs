@@ -72,7 +72,7 @@ impl Default for Request<'_> {
 
 /// A TFHE program planned for a parameter set.
 #[derive(Clone, Debug)]
-pub struct ElementPlan {
+pub struct TfhePlan {
     /// The kernel program, with its set and lowering.
     pub kernel: KernelProgram,
     /// Noise of the lookups and outputs of this lowering.
@@ -119,7 +119,7 @@ impl Request<'_> {
     }
 }
 
-impl ElementPlan {
+impl TfhePlan {
     /// Plans `program` with the options of `request`.
     ///
     /// # Errors

@@ -42,12 +42,12 @@ fn refreshed(modulus: u64) -> Arc<Program> {
     Arc::new(builder.finish().unwrap())
 }
 
-fn degree(plan: &SlotPlan) -> usize {
+fn degree(plan: &RnsPlan) -> usize {
     plan.kernel().degree.get()
 }
 
 /// Bits of security.
-fn bits(plan: &SlotPlan) -> f64 {
+fn bits(plan: &RnsPlan) -> f64 {
     match &plan.lowering {
         Lowering::Ckks(plan) => plan.parameters.security().bits,
         Lowering::Bgv(plan) => plan.parameters.security().bits,
@@ -59,7 +59,7 @@ fn deeper_programs_get_larger_rings_and_fail_no_more_often() {
     let mut last = 0;
     for depth in [1, 2, 4, 8, 12] {
         let program = squarings(Scheme::Bgv { plaintext_modulus: T }, 8, depth);
-        let plan = SlotPlan::new(&program, request()).unwrap();
+        let plan = RnsPlan::new(&program, request()).unwrap();
         let failure = plan.failure_log2().unwrap();
         assert!(failure <= DEFAULT_FAILURE_LOG2, "depth {depth}: 2^{failure}");
         assert!(degree(&plan) >= last && bits(&plan) >= 128.0, "depth {depth}");
@@ -71,7 +71,7 @@ fn deeper_programs_get_larger_rings_and_fail_no_more_often() {
 #[test]
 fn bootstrapping_sets_meet_the_default_failure_probability() {
     for modulus in [2, 4, 16] {
-        let plan = SlotPlan::new(&refreshed(modulus), request()).unwrap();
+        let plan = RnsPlan::new(&refreshed(modulus), request()).unwrap();
         assert!(plan.failure_log2().unwrap() <= DEFAULT_FAILURE_LOG2, "modulo {modulus}");
     }
 }
@@ -80,9 +80,9 @@ fn bootstrapping_sets_meet_the_default_failure_probability() {
 fn a_named_set_that_fails_too_often_is_refused_unless_that_is_accepted() {
     let program = refreshed(8);
     let asked = Some(ParameterRequest::Name("bgv-toy-256-bootstrap-t8"));
-    let refusal = SlotPlan::new(&program, Request { asked, ..request() }).unwrap_err();
+    let refusal = RnsPlan::new(&program, Request { asked, ..request() }).unwrap_err();
     assert!(refusal.fault == Fault::Noise && refusal.to_string().contains("--max-failure -"), "{refusal}");
-    let accepted = SlotPlan::new(&program, Request { asked, max_failure: Some(-20.0), ..request() }).unwrap();
+    let accepted = RnsPlan::new(&program, Request { asked, max_failure: Some(-20.0), ..request() }).unwrap();
     assert!((-60.0..=-20.0).contains(&accepted.failure_log2().unwrap()));
 }
 
@@ -100,22 +100,22 @@ fn overflow_of_ckks_bootstraps_counts_in_the_failure_probability() {
     };
     let asked = Some(ParameterRequest::Name("toy-11-boot-f1"));
     let request = Request { asked, security: 0.0, max_failure: Some(0.0), ..request() };
-    let failure = |count| SlotPlan::new(&bootstrapped(count), request.clone()).unwrap().failure_log2().unwrap();
+    let failure = |count| RnsPlan::new(&bootstrapped(count), request.clone()).unwrap().failure_log2().unwrap();
     let overflow = |count| (failure(count).exp2() - (-40f64).exp2()).log2();
     assert!(overflow(1) > -80.0, "{}", overflow(1));
     assert!((overflow(4) - overflow(1) - 2.0).abs() < 1e-3, "{} and {}", overflow(1), overflow(4));
     let accepted = (failure(1) + failure(4)) / 2.0;
     let strict = Request { max_failure: Some(accepted), ..request.clone() };
-    assert!(SlotPlan::new(&bootstrapped(1), strict.clone()).is_ok());
-    assert_eq!(SlotPlan::new(&bootstrapped(4), strict).unwrap_err().fault, Fault::Noise);
+    assert!(RnsPlan::new(&bootstrapped(1), strict.clone()).is_ok());
+    assert_eq!(RnsPlan::new(&bootstrapped(4), strict).unwrap_err().fault, Fault::Noise);
 }
 
 #[test]
 fn programs_deeper_than_every_chain_are_bootstrapped() {
-    let shallow = SlotPlan::new(&squarings(Scheme::Ckks, 4, 3), request()).unwrap();
-    let deep = SlotPlan::new(&squarings(Scheme::Ckks, 4, 40), request()).unwrap();
+    let shallow = RnsPlan::new(&squarings(Scheme::Ckks, 4, 3), request()).unwrap();
+    let deep = RnsPlan::new(&squarings(Scheme::Ckks, 4, 40), request()).unwrap();
     assert!(!shallow.is_changed() && deep.is_changed());
-    let bootstraps = |plan: &SlotPlan| set_choice::bootstraps_of(plan.program());
+    let bootstraps = |plan: &RnsPlan| set_choice::bootstraps_of(plan.program());
     assert!(bootstraps(&shallow) == 0 && bootstraps(&deep) > 0);
     assert!(degree(&shallow) < degree(&deep));
 }
@@ -124,7 +124,7 @@ fn programs_deeper_than_every_chain_are_bootstrapped() {
 #[test]
 fn a_signature_determines_the_bytes_of_its_keys() {
     for program in [squarings(Scheme::Ckks, 8, 2), squarings(Scheme::Bgv { plaintext_modulus: T }, 8, 2)] {
-        let plan = SlotPlan::new(&program, request()).unwrap();
+        let plan = RnsPlan::new(&program, request()).unwrap();
         let signature = plan.signature().unwrap();
         assert_eq!(signature.key_bytes(), plan.bytes_of_keys(), "{}", program.name());
         let mut literal = signature.literal().clone();
@@ -143,7 +143,7 @@ fn a_signature_determines_the_bytes_of_its_keys() {
 fn a_set_of_the_other_scheme_is_refused() {
     let program = squarings(Scheme::Ckks, 4, 1);
     let asked = Some(ParameterRequest::Name("bgv-2p12-109"));
-    let refusal = SlotPlan::new(&program, Request { asked, ..request() }).unwrap_err();
+    let refusal = RnsPlan::new(&program, Request { asked, ..request() }).unwrap_err();
     assert!(
         refusal.fault == Fault::Parameter
             && ["bgv-2p12-109", "BGV", "CKKS"].iter().all(|part| refusal.to_string().contains(part)),
@@ -158,7 +158,7 @@ fn the_error_without_a_set_names_supported_sets() {
     let machine = machine("f1");
     let on = |asked, security| {
         let request = Request { asked, machine: Some(&machine), security, ..request() };
-        SlotPlan::new(&program, request)
+        RnsPlan::new(&program, request)
     };
     let refusal = on(None, 0.0).unwrap_err().to_string();
     let named: Vec<&str> = refusal.split([' ', ';']).filter(|word| word.starts_with("f1-14-")).collect();
@@ -174,7 +174,7 @@ fn the_error_without_a_set_names_supported_sets() {
 
 #[test]
 fn a_modulus_without_slots_is_rejected_with_alternatives() {
-    let planned = |modulus| SlotPlan::new(&squarings(Scheme::Bgv { plaintext_modulus: modulus }, 2, 1), request());
+    let planned = |modulus| RnsPlan::new(&squarings(Scheme::Bgv { plaintext_modulus: modulus }, 2, 1), request());
     for (modulus, fault) in [(3, Fault::Parameter), (97, Fault::Parameter), (40_961, Fault::Noise)] {
         let refusal = planned(modulus).unwrap_err();
         let (text, bits) = (refusal.to_string(), 2 * (u64::ilog2(modulus) + 1));
@@ -188,10 +188,10 @@ fn a_modulus_without_slots_is_rejected_with_alternatives() {
     planned(65_537).unwrap();
     for modulus in [2, 4, 64, 128] {
         let program = squarings(Scheme::Bgv { plaintext_modulus: modulus }, 1, 1);
-        SlotPlan::new(&program, request()).unwrap();
+        RnsPlan::new(&program, request()).unwrap();
     }
     // All tried rings have slots, so the error is about noise.
-    let deep = SlotPlan::new(&squarings(Scheme::Bgv { plaintext_modulus: T }, 8, 60), request()).unwrap_err();
+    let deep = RnsPlan::new(&squarings(Scheme::Bgv { plaintext_modulus: T }, 8, 60), request()).unwrap_err();
     assert!(!deep.to_string().contains("no slots"), "{deep}");
 }
 
@@ -215,7 +215,7 @@ fn looked_up(table: &Table, slots: usize, rounds: usize) -> Arc<Program> {
 fn lookups_of_one_operand_are_one_bootstrap() {
     let table = Table::new(&[1, 0, 3, 2], 4).unwrap();
     let asked = Some(ParameterRequest::Name("toy-10-lookup"));
-    let plan = SlotPlan::new(&looked_up(&table, 8, 3), Request { asked, security: 0.0, ..request() }).unwrap();
+    let plan = RnsPlan::new(&looked_up(&table, 8, 3), Request { asked, security: 0.0, ..request() }).unwrap();
     // A bootstrap switches to the ephemeral secret once.
     let switches = plan.kernel().ops.iter();
     let switches =
@@ -239,7 +239,7 @@ fn the_smallest_set_with_the_programs_tables_is_taken() {
     assert!(works[1] > 3.0 * works[0] && works[2] > 1.5 * works[1] && works[2] < 2.0 * works[1], "{works:?}");
     let longest = looked_up(&identity(257), 8, 1);
     assert!(lookup_work(&longest).is_err());
-    assert!(SlotPlan::new(&longest, request()).is_err());
+    assert!(RnsPlan::new(&longest, request()).is_err());
 }
 
 /// The bounds, as log2 of a step, of `rounds` lookups after each other of the most sensitive table of p entries, on a machine with `set`.
@@ -248,7 +248,7 @@ fn bounds_on(name: &str, p: u32, rounds: usize, set: &str) -> Vec<f64> {
     entries[0] = p / 2;
     let program = looked_up(&Table::new(&entries, p).unwrap(), 1 << 15, rounds);
     let machine = machine(name);
-    let plan = SlotPlan::new(&program, Request { machine: Some(&machine), ..request() }).unwrap();
+    let plan = RnsPlan::new(&program, Request { machine: Some(&machine), ..request() }).unwrap();
     assert!(plan.set().name().starts_with(set) && bits(&plan) >= 128.0, "{}", plan.set().name());
     assert!(plan.failure_log2().unwrap() <= DEFAULT_FAILURE_LOG2);
     let Lowering::Ckks(plan) = plan.lowering else { panic!("a program of CKKS") };
@@ -296,8 +296,8 @@ fn a_key_switch_that_fails_too_often_is_refused_and_never_chosen() {
     let f1 = machine("f1");
     for (program, machine) in [(turned(false), None), (turned(true), Some(&f1))] {
         let request = Request { machine, key_switch: KeySwitchRequest::Compiler, ..request() };
-        let chosen = |plan: &SlotPlan| plan.facts().unwrap()["key_switch"].clone();
-        let plan = SlotPlan::new(&program, request.clone()).unwrap();
+        let chosen = |plan: &RnsPlan| plan.facts().unwrap()["key_switch"].clone();
+        let plan = RnsPlan::new(&program, request.clone()).unwrap();
         assert!(plan.failure_log2().unwrap() <= DEFAULT_FAILURE_LOG2);
         let best = chosen(&plan);
         let considered = best["considered"].as_array().unwrap();
@@ -305,10 +305,10 @@ fn a_key_switch_that_fails_too_often_is_refused_and_never_chosen() {
         assert!(listing1["refused"].as_str().unwrap().contains("it may fail with probability 2^-3"), "{listing1}");
         assert_ne!(best["name"], "listing1");
         // Accepting its failure probability selects the cheapest.
-        let any = SlotPlan::new(&program, Request { max_failure: Some(0.0), ..request.clone() }).unwrap();
+        let any = RnsPlan::new(&program, Request { max_failure: Some(0.0), ..request.clone() }).unwrap();
         assert_eq!(chosen(&any)["name"], "listing1");
         // If no variant fails rarely enough, the error names each.
-        let refusal = SlotPlan::new(&program, Request { max_failure: Some(-1e4), ..request }).unwrap_err();
+        let refusal = RnsPlan::new(&program, Request { max_failure: Some(-1e4), ..request }).unwrap_err();
         let text = refusal.to_string();
         assert!(refusal.fault == Fault::Noise && text.contains("listing1: it may fail"), "{text}");
         assert!(text.contains(&format!("{}: it may fail", best["name"].as_str().unwrap())), "{text}");
@@ -330,17 +330,17 @@ fn inputs_have_the_limbs_that_are_asked_for() {
     for machine in [None, Some(&f1)] {
         let request = Request { machine, ..request() };
         for limbs in [4, 16] {
-            let plan = SlotPlan::new(&squared_over(limbs), request.clone()).unwrap();
+            let plan = RnsPlan::new(&squared_over(limbs), request.clone()).unwrap();
             let nodes = plan.facts().unwrap()["nodes"].clone();
             assert_eq!(nodes[0]["limbs"], limbs);
         }
         // Also for the largest ring, which has no slots, and for a named one.
-        let refusal = SlotPlan::new(&squared_over(99), request.clone()).unwrap_err().to_string();
+        let refusal = RnsPlan::new(&squared_over(99), request.clone()).unwrap_err().to_string();
         assert!(refusal.contains("L=99") && refusal.contains("98"), "{refusal}");
         let asked = Some(ParameterRequest::Name("f1-listing2"));
-        let refusal = SlotPlan::new(&squared_over(40), Request { asked, ..request.clone() }).unwrap_err().to_string();
+        let refusal = RnsPlan::new(&squared_over(40), Request { asked, ..request.clone() }).unwrap_err().to_string();
         assert!(refusal.contains("the parameters have 16; lower L"), "{refusal}");
-        let refusal = SlotPlan::new(&squared_over(1), request).unwrap_err().to_string();
+        let refusal = RnsPlan::new(&squared_over(1), request).unwrap_err().to_string();
         assert!(refusal.contains("raise L"), "{refusal}");
     }
 }
@@ -351,7 +351,7 @@ fn sets_for_a_machine_fit_its_words() {
         let machine = machine(name);
         let words = rns::word_bits(&machine, "any").unwrap();
         let program = squarings(Scheme::Bgv { plaintext_modulus: T }, 8, 1);
-        let plan = SlotPlan::new(&program, Request { machine: Some(&machine), ..request() }).unwrap();
+        let plan = RnsPlan::new(&program, Request { machine: Some(&machine), ..request() }).unwrap();
         let Lowering::Bgv(plan) = plan.lowering else { panic!("a program of BGV") };
         let literal = plan.parameters.literal();
         assert!(literal.q_bits.iter().chain(&literal.special_bits).all(|&bits| bits <= words), "{literal:?}");
@@ -365,15 +365,15 @@ fn sets_for_a_machine_fit_its_words() {
 
 #[test]
 fn moduli_that_no_ring_bootstraps_are_rejected_with_the_largest() {
-    let refusal = SlotPlan::new(&refreshed(1 << 59), request()).unwrap_err().to_string();
+    let refusal = RnsPlan::new(&refreshed(1 << 59), request()).unwrap_err().to_string();
     assert!(refusal.contains("2^39") && refusal.contains("2^59"), "{refusal}");
-    SlotPlan::new(&refreshed(256), request()).unwrap();
+    RnsPlan::new(&refreshed(256), request()).unwrap();
 }
 
 #[test]
 fn more_operations_take_more_of_processors_and_every_client_takes_some() {
     for scheme in [Scheme::Ckks, Scheme::Bgv { plaintext_modulus: T }] {
-        let [few, many] = [1, 4].map(|count| SlotPlan::new(&squarings(scheme, 1024, count), request()).unwrap());
+        let [few, many] = [1, 4].map(|count| RnsPlan::new(&squarings(scheme, 1024, count), request()).unwrap());
         // Compare counts, because times of so little work vary more than the programs do.
         let [one, four] = [&few, &many].map(|plan| plan.efforts().unwrap());
         for (effort, &count) in &one {
@@ -403,7 +403,7 @@ fn several_owners_have_sets_and_bounds_of_their_own() {
     let several = |parties, smudging_bits| Request { owners: Owners { parties, smudging_bits }, ..request() };
     for scheme in [Scheme::Ckks, Scheme::Bgv { plaintext_modulus: T }] {
         let program = squarings(scheme, 8, 1);
-        let plan = SlotPlan::new(&program, several(3, 40.0)).unwrap();
+        let plan = RnsPlan::new(&program, several(3, 40.0)).unwrap();
         let name = plan.set().name().to_owned();
         assert!(name.ends_with("-parties-3"), "{name}");
         let signature = plan.signature().unwrap();
@@ -411,15 +411,15 @@ fn several_owners_have_sets_and_bounds_of_their_own() {
         assert_eq!((smudging.bits, signature.terminals(false)[0].smudging), (40.0, None));
         // The set's name is enough, and has no other number of owners.
         let asked = Some(ParameterRequest::Name(&name));
-        let named = SlotPlan::new(&program, Request { asked, ..request() }).unwrap();
+        let named = RnsPlan::new(&program, Request { asked, ..request() }).unwrap();
         assert_eq!(named.signature().unwrap(), signature);
-        assert!(SlotPlan::new(&program, Request { asked, ..several(4, 40.0) }).is_err());
-        let more = SlotPlan::new(&program, several(3, 48.0)).unwrap().signature().unwrap();
+        assert!(RnsPlan::new(&program, Request { asked, ..several(4, 40.0) }).is_err());
+        let more = RnsPlan::new(&program, several(3, 48.0)).unwrap().signature().unwrap();
         assert!(more.terminals(true)[0].smudging.unwrap().log2_deviation > smudging.log2_deviation + 6.0);
         for (parties, bits) in [(3, 39.9), (3, f64::NAN), (65, 40.0)] {
-            assert!(SlotPlan::new(&program, several(parties, bits)).is_err(), "{parties}, {bits}");
+            assert!(RnsPlan::new(&program, several(parties, bits)).is_err(), "{parties}, {bits}");
         }
-        assert!(SlotPlan::new(&program, Request { measured: true, ..several(3, 40.0) }).is_err());
+        assert!(RnsPlan::new(&program, Request { measured: true, ..several(3, 40.0) }).is_err());
     }
-    assert!(SlotPlan::new(&refreshed(2), several(3, 40.0)).is_err(), "bootstrapping has one owner");
+    assert!(RnsPlan::new(&refreshed(2), several(3, 40.0)).is_err(), "bootstrapping has one owner");
 }

@@ -1,6 +1,6 @@
 //! Estimates memory: of planning, from the program, and of a run, from its plan before keys are generated.
 
-use super::SlotPlan;
+use super::RnsPlan;
 use crate::memory::{peak, threads};
 use crate::{Fault, PlanError};
 use polyfabric_program::rns::homomorphic::{Op as Step, Program, Values};
@@ -81,7 +81,7 @@ fn limb_bytes(kernel: &KernelProgram) -> usize {
 }
 
 impl Memory {
-    pub fn of(plan: &SlotPlan) -> Result<Self, PlanError> {
+    pub fn of(plan: &RnsPlan) -> Result<Self, PlanError> {
         let kernel = plan.kernel();
         let limb = limb_bytes(kernel);
         let threads = threads();

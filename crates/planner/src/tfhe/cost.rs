@@ -3,7 +3,7 @@
 //! Lookups are timed with fewer secret bits; their time is proportional to that number. The estimate includes the division of batches
 //! among processors.
 
-use super::{ElementPlan, Memory, Request, built_in};
+use super::{Memory, Request, TfhePlan, built_in};
 use crate::measure::{shortest, usual};
 use crate::memory::threads;
 use crate::{ClientSeconds, Fault, PlanError};
@@ -310,7 +310,7 @@ impl<'a, T: Torus> Timed<'a, T> {
                 unrolling: Some(self.unrolling.bits()),
                 ..Request::default()
             };
-            let chain = ElementPlan::new(&chain()?, &request)?;
+            let chain = TfhePlan::new(&chain()?, &request)?;
             step = (self.usual_execution(&chain.kernel)? / TIMED_CHAIN as f64 - single - switch).max(0.0);
         }
         Ok(LookupTimes { keys, keys_each, alone, together, cut, single, each, switch, step })
