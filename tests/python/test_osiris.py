@@ -72,19 +72,20 @@ def test_a_set_without_bootstrapping_is_named():
         ckks_bootstrapping("osiris-III")
 
 
-def test_convolutions_are_matrices():
-    generator = np.random.default_rng(3)
-    matrix = osiris_programs.convolution(generator, 6, 3, 2, 2, 1)
-    kernels = np.random.default_rng(3).normal(0, 0.8 / 3, (2, 3, 3)).clip(-1, 1)
-    image = generator.uniform(0, 1, (6, 6))
-    padded = np.pad(image, ((1, 1), (1, 1)))
-    expected = [
-        (kernels[f] * padded[2 * y : 2 * y + 3, 2 * x : 2 * x + 3]).sum()
-        for f in range(2)
-        for y in range(3)
-        for x in range(3)
-    ]
-    assert np.allclose(matrix @ image.reshape(-1), expected)
+def test_lola_is_its_network_window_by_window():
+    image, weights = np.random.default_rng(3).uniform(0, 1, (28, 28)), osiris_programs.LolaWeights.drawn()
+    padded = np.pad(image, 1)
+    maps = np.array(
+        [
+            [[(kernel[0] * padded[2 * y : 2 * y + 5, 2 * x : 2 * x + 5]).sum() for x in range(13)] for y in range(13)]
+            for kernel in weights.kernels
+        ]
+    )
+    squares = (maps + weights.biases[0][:, None, None]) ** 2
+    hidden = weights.hidden[:, :, 1:14, 1:14].reshape(100, 845) @ squares.reshape(845) + weights.biases[1]
+    done = osiris_programs.lola().run(osiris_programs.lola_image(image), parameters="osiris-I")
+    assert np.count_nonzero(weights.hidden) == hidden.size * squares.size
+    assert np.allclose(done.outputs["scores"], weights.scores @ hidden**2 + weights.biases[2], atol=2**-15)
 
 
 def test_mlp_runs_at_full_size():

@@ -6,15 +6,18 @@ Convolutions are matrices, as the paper has them (section III).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from ..language.slot_matrix import by_diagonals
+from ..language.slot_program import tracer
 from ..language.slots import SlotValue
 from ..language.types import Complex, Real
-from ..run.runnable_programs import SlotProgram, program
-from .f1_programs.packing import Array
+from ..run.runnable_programs import SlotProgram, finished, program
+from . import multiplexed
+from .multiplexed import Array, Packing
 
 SMALL_SET = "osiris-I"
 """Parameter set of MLP and LoLA."""
@@ -29,21 +32,13 @@ DIAGONALS = 128
 """Number of diagonals of the matrix of T_Mv:128."""
 
 
+_LOLA_SLOTS = 1 << 13
+"""Slots of set I."""
+
+
 def dense(generator: np.random.Generator, rows: int, columns: int) -> Array:
     """A random matrix whose products with vectors of numbers up to 1 stay near 1."""
     return generator.normal(0, 0.8 / columns**0.5, (rows, columns)).clip(-1, 1)
-
-
-def convolution(generator: np.random.Generator, side: int, window: int, maps: int, stride: int, before: int) -> Array:
-    """The matrix of a convolution of one map of `side` x `side` to `maps`, with `before` rows and columns of zeros in front."""
-    out = (side + before - window) // stride + 1
-    kernels = generator.normal(0, 0.8 / window, (maps, window, window)).clip(-1, 1)
-    matrix = np.zeros((maps, out, out, side, side))
-    for y, x, dy, dx in np.ndindex(out, out, window, window):
-        row, column = stride * y + dy - before, stride * x + dx - before
-        if 0 <= row < side and 0 <= column < side:
-            matrix[:, y, x, row, column] = kernels[:, dy, dx]
-    return matrix.reshape(maps * out * out, side * side)
 
 
 def _squares(layers: list[Array], value: SlotValue, generator: np.random.Generator) -> SlotValue:
@@ -68,17 +63,54 @@ def mlp() -> SlotProgram:
     return network
 
 
+_LOLA = Packing(1, 30, 32)
+"""LoLA's image, 28 x 28 numbers behind a row and a column of zeros. A 5 x 5 window with stride 2 over the number (y, x) of the next layer, from 1 to
+13, then begins at (2y - 3, 2x - 3) of the image: its own windows of 13 x 13, with one row and column of zeros in front."""
+
+
+@dataclass(frozen=True)
+class LolaWeights:
+    """A network whose numbers stay near 1: 5 maps, 100 and 10 numbers."""
+
+    kernels: Array
+    hidden: Array
+    """100 x maps x side x side, zero for numbers that the network does not have."""
+    scores: Array
+    biases: tuple[Array, Array, Array]
+
+    @classmethod
+    def drawn(cls) -> LolaWeights:
+        """Draws them from a fixed seed."""
+        generator = np.random.default_rng(0)
+        after = _LOLA.after(5, 2)
+        hidden = np.zeros((100, after.channels, after.side, after.side))
+        hidden[:, :, 1:14, 1:14] = dense(generator, 100, 845).reshape(100, 5, 13, 13)
+        kernels = generator.normal(0, 0.8 / 5, (after.channels, 1, 5, 5)).clip(-1, 1)
+        biases = tuple(generator.uniform(-0.25, 0.25, count) for count in (after.channels, 100, 10))
+        return cls(kernels, hidden, dense(generator, 10, 100), biases)
+
+
+def lola_image(image: Array) -> dict[str, Array]:
+    """The client's inputs: 28 x 28 numbers in every frame."""
+    return {"image": _LOLA.packed(np.pad(image, ((1, 1), (1, 1)))[None], _LOLA_SLOTS)}
+
+
 @cache
 def lola() -> SlotProgram:
-    """LoLA-MNIST with public weights (A. Brutzkus et al., ICML 2019): a convolution to 845 numbers, 100, 10, with squares, all as matrices."""
-    generator = np.random.default_rng(0)
-    layers = [convolution(generator, 28, 5, 5, 2, 1), dense(generator, 100, 845), dense(generator, 10, 100)]
-
-    @program("lola", image=Real.vector(784))
-    def network(image: SlotValue) -> dict[str, SlotValue]:
-        return {"scores": _squares(layers, image, np.random.default_rng(1))}
-
-    return network
+    """LoLA-MNIST with public weights (A. Brutzkus et al., ICML 2019): a convolution to 5 x 13 x 13 numbers, 100, 10, with squares between them, as
+    matrices on multiplexed images."""
+    weights, after = LolaWeights.drawn(), _LOLA.after(5, 2)
+    inputs = {"image": Real.vector(_LOLA_SLOTS)}
+    made = tracer("lola", "ckks", _LOLA_SLOTS, inputs)
+    spread = np.broadcast_to(weights.biases[0][:, None, None], (after.channels, after.side, after.side))
+    value = multiplexed.transformed(
+        made.input("image", inputs["image"]), multiplexed.convolution(weights.kernels, _LOLA, 2), _LOLA_SLOTS
+    )
+    value = value + after.packed(spread, _LOLA_SLOTS)
+    value = multiplexed.dense(value * value, multiplexed.flattened(weights.hidden, after), _LOLA_SLOTS)
+    value = value + np.tile(np.pad(weights.biases[1], (0, 28)), _LOLA_SLOTS // 128)
+    scores = multiplexed.dense(value * value, np.pad(weights.scores, ((0, 0), (0, 28))), _LOLA_SLOTS)
+    return finished(made, inputs, {"scores": scores[0:10] + weights.biases[2]}, lola.__doc__)
 
 
 @cache

@@ -264,6 +264,8 @@ def listing_2(machine: accelerators.Machine) -> list[dict[str, Any]]:
         planned = plan(matvec(), PAPER_SET, machine=machine, max_failure=0.0)
         mapped = machine.map(planned)
         report = mapped.report().to_dict()
+        dram = accelerators.load("f1", ["memory=dram"])
+        of_dram = plan(matvec(), PAPER_SET, machine=dram, max_failure=0.0)
         traffic, uses = report["traffic_bytes"], planned.facts["key_switches"]
         sets, switches = len({use["key"] for use in uses}), sum(use["count"] for use in uses)
         degree, limbs = planned.facts["parameters"]["ring_degree"], max(use["limbs"] for use in uses)
@@ -286,6 +288,7 @@ def listing_2(machine: accelerators.Machine) -> list[dict[str, Any]]:
                 published=1e-6 * inputs / _SECTION_2_BANDWIDTH,
             ),
             row("section4.hints/time", report["cycles"] / machine.clock_hz * 1e3, often=often),
+            row("section4.hints/dram", dram.simulate(of_dram).to_dict()["cycles"] / machine.clock_hz * 1e3),
             row(
                 "section3.fetch",
                 100.0 * traffic["instructions"] / traffic["total"],

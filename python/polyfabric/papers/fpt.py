@@ -20,7 +20,7 @@ from .catalog import Catalog
 from .lookups import kernel, simulated
 from .multipliers import Transform, complex_product
 from .plans import unwarned
-from .rows import REFRESHED, calibrated, failed, guarded
+from .rows import calibrated, failed, guarded
 from .side_by_side import Step, side_by_side
 
 _BATCHES = 400
@@ -338,11 +338,12 @@ def _table_4(name: str, pipeline: _Pipeline, parameters: str) -> list[dict[str, 
     def milliseconds(cycles: float) -> float:
         return cycles / clock * 1e3
 
-    less = machine.varied(channels__hbm__bandwidth=REFRESHED * machine.figure("channels.hbm.bandwidth"))
-    refreshed = simulated(less, "pbs", parameters, count)["cycles"]
+    widths = (machine.count(f"machine.arithmetic.{part}") for part in ("key", "forward", "inverse"))
+    of_dram = _with_widths(accelerators.load("fpt", ["widths=printed", "memory=dram"]), *widths)
+    dram = simulated(of_dram, "pbs", parameters, count)["cycles"]
     rows = [
         row("table4.{name}.throughput", rate, count=count),
-        row("table4.{name}.throughput/refresh", count * clock / refreshed / 1e3),
+        row("table4.{name}.throughput/dram", count * clock / dram / 1e3),
         row("table4.{name}.clock", clock / 1e6),
     ]
     if name == "I":

@@ -21,7 +21,9 @@ from ..run import repeated_rounds
 from . import osiris_networks, osiris_timing
 from .osiris_choices import (
     APART,
-    FASTER,
+    DRAM,
+    ELSEWHERE,
+    IN_TURN,
     OF_SET_III,
     OF_SORTING,
     ORDER_KNOWN,
@@ -149,7 +151,7 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         for column, hoisting in HOISTING.items()
     ]
     others = [
-        ("bootstrap", 1e3, "ms", bootstrapping, FULL_SET, (*OF_SET_III, FASTER)),
+        ("bootstrap", 1e3, "ms", bootstrapping, FULL_SET, (*OF_SET_III, DRAM, IN_TURN, *ELSEWHERE)),
         ("helr", 1e3, "ms", helr_1024(), FULL_SET, OF_SET_III),
         ("helr", 1e3, "ms", helr_1024(Batch(degree=7)), FULL_SET, (_DEGREE_7,)),
         ("mult", per_slot, "ns", products(), FULL_SET, OF_SET_III),

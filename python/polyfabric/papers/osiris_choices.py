@@ -102,6 +102,11 @@ ONE_HADAMARD = Choice("one Hadamard unit", readings=("hadamard=one",))
 SEPARATE = Choice("rescaling apart from the division by P", readings=("rescaling=separate",))
 FASTER = Choice("4 TB/s", readings=("bandwidth=4TB",))
 """The paper's third bandwidth, which is no choice: another cell."""
+DRAM = Choice("the bandwidth that DRAM sustains", readings=("memory=dram",))
+IN_TURN = Choice("delays whose length changes behind a stream", readings=("delays=in_turn",))
+FAST_IN_TURN = Choice(f"2 TB/s, {IN_TURN.words}", readings=("bandwidth=2TB", *IN_TURN.readings))
+ELSEWHERE = (FASTER, FAST_IN_TURN)
+"""Choices at another bandwidth, which are in no range."""
 
 CHAIN_CHOICES = (DIGITS_13, SINGLE, TO_SLOTS, DEGREE_62, DEGREE_44)
 READINGS = (ALL_LIMBS, APART, PRODUCTS, RATES, LOADED, ONE_HADAMARD, SEPARATE)
@@ -120,7 +125,8 @@ def add_ranges(rows: Sequence[Row]) -> None:
         if row["beside"] is not None or row["value"] is None or not row["id"].startswith("table3"):
             continue
         others = [other for other in rows if other["id"] == row["id"] and other["beside"] is not None]
-        own = [other for other in others if other["of"]["choice"] != FASTER.words]
+        elsewhere = [choice.words for choice in ELSEWHERE]
+        own = [other for other in others if other["of"]["choice"] not in elsewhere]
         times = {other["of"]["choice"]: other["value"] for other in own if other["value"] is not None}
         if not times:
             continue

@@ -10,9 +10,6 @@ from ..errors import Error
 Reading = dict[str, str | None]
 """Its name, and its evidence besides the result."""
 
-REFRESHED = 0.9
-"""Share of its bandwidth that a memory keeps if it is refreshed: HBM2 takes 0.35 of 3.9 us."""
-
 WITHOUT_NUMBER = ("other_system", "not_modelled")
 """Kinds of figures of which the model has no number."""
 

@@ -19,7 +19,7 @@ from ..schemes.tfhe import named_parameters
 from .catalog import Catalog
 from .lookups import kernel, simulated
 from .plans import element_plan
-from .rows import REFRESHED, failed, guarded, of, predicted
+from .rows import failed, guarded, of, predicted
 from .side_by_side import Step, side_by_side
 
 _ROWS = Catalog("strix")
@@ -129,15 +129,14 @@ def _set(machine: accelerators.Machine, name: str) -> list[dict[str, Any]]:
         whole = simulated(machine, "pbs+ks", parameters, 2 * halved)
         steady = halved * machine.clock_hz / (whole["cycles"] - half["cycles"])
         shared, of_shared, _ = _long(accelerators.load("strix", ["key_bus=shared"]), "pbs", parameters)
-        less = machine.varied(channels__hbm__bandwidth=REFRESHED * machine.figure("channels.hbm.bandwidth"))
-        refreshed, of_refreshed, _ = _long(less, "pbs", parameters)
+        dram, of_dram, _ = _long(accelerators.load("strix", ["memory=dram"]), "pbs", parameters)
         milliseconds, fft, _ = _latency(machine, parameters)
         fill = machine.mapping(kernel(machine, "pbs", parameters, 1))["quantities"]["cycles_to_accumulator"]
         return [
             row("table5.{name}.throughput", _rate(machine, report, count), kind, count=count, waves=waves),
             row("table5.{name}.throughput/switched", steady),
             row("table5.{name}.throughput/shared", _rate(machine, shared, of_shared)),
-            row("table5.{name}.throughput/refresh", _rate(machine, refreshed, of_refreshed)),
+            row("table5.{name}.throughput/dram", _rate(machine, dram, of_dram)),
             row("table5.{name}.latency", milliseconds, kind, fill=fill),
             row("table5.{name}.latency/work", fft),
             row("table5.{name}.latency/rest", milliseconds - fft),

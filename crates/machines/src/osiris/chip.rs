@@ -41,8 +41,10 @@ declared! {
             let of = |interleaved| {
                 let latency = ahead + NttUnit::latency(shape, interleaved, depth);
                 let kind = b.kind(format!("{what}, {interleaved} limbs interleaved"), "ntt", lanes, latency);
-                // The direction and the length of the delays.
-                b.in_mode(kind, Mode((interleaved << 1 | usize::from(direction == Direction::Forward)) as u16))
+                // The direction, and the length of the delays unless it changes behind a stream's last element. Then a stream of fewer
+                // limbs must not overtake: no operation of a mode leaves before an earlier one.
+                let delays = if machine.delays_in_turn { 0 } else { interleaved };
+                b.in_mode(kind, Mode((delays << 1 | usize::from(direction == Direction::Forward)) as u16))
             };
             (1..=machine.limbs).map(of).collect()
         };

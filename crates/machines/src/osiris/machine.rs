@@ -10,8 +10,8 @@ use polyfabric_kernels::RingDegree;
 use polyfabric_program::rns::kernel::Conversion;
 use polyfabric_program::rns::lowering::{Hoisting, RnsLowering, RotationOrder, Search, StepRates, StepRule, SumOrder};
 use polyfabric_schemes::rns::GadgetLiteral;
-use polyfabric_sim::description::Dimension::{Bandwidth, Bits, Bytes, Count, Cycles, Frequency};
-use polyfabric_sim::description::{Description, FigureError, energy, figure, flag};
+use polyfabric_sim::description::Dimension::{Bandwidth, Bits, Bytes, Count, Cycles, Flag, Frequency};
+use polyfabric_sim::description::{Description, FigureError, energy, figure, flag, optional};
 use polyfabric_sim::figures;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,6 +26,7 @@ const STEPS: [StepsBy; 4] = [StepsBy::Products, StepsBy::Rates, StepsBy::Schedul
 const DATAFLOW: [Dataflow; 3] = [Dataflow::GiantsInTurn, Dataflow::BabySteps, Dataflow::LimbGroups];
 
 const BANDWIDTH: &str = "channels.hbm.bandwidth";
+const IN_TURN: &str = "units.ntt.in_turn";
 
 /// Criterion for the numbers of baby and giant steps of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,7 @@ figures! {
         figure("units.ntt.lanes", Count, 2.0, 65536.0, "the lanes of every unit") => lanes: usize;
         figure("units.ntt.stages", Count, 1.0, 24.0, "the stages of an NTT unit") => stages: u32;
         figure("units.ntt.limbs", Count, 1.0, 256.0, "the limbs that an NTT unit's delays can interleave") => limbs: usize;
+        optional(IN_TURN, Flag, 0.0, 1.0, "whether an NTT unit may interleave another number of limbs behind a stream (default: when it is empty)");
         figure("units.base_conversion.height", Count, 1.0, 256.0, "the rows of the base conversion array") => height: usize;
         figure("units.hadamard.count", Count, 1.0, 2.0, "the Hadamard units of a group") => hadamard_units: usize;
         figure("units.hadamard.height", Count, 2.0, 64.0, "the cells of a column of a Hadamard unit") => hadamard_height: usize;
@@ -90,6 +92,7 @@ figures! {
         flag("machine.dataflow.limb_interleaving", "whether limbs pass interleaved instead of in sequence");
     }
     d => {
+        delays_in_turn: bool = d.figures().contains_key(IN_TURN) && d.flag(IN_TURN)?,
         depth: PipelineDepth = PipelineDepth { multiplier: d.count("units.pipeline.multiplier")? as usize },
         /// Tiles read from and written to the scratchpads per cycle.
         port_tiles: (u64, u64) = (d.count("memories.scratchpad.reads")?, d.count("memories.scratchpad.writes")?),

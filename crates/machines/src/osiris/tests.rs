@@ -26,7 +26,7 @@ use polyfabric_schemes::rns::{
 };
 use polyfabric_sim::checker::check;
 use polyfabric_sim::description::{Component, Description, DescriptionLiteral};
-use polyfabric_sim::schedule::{Item, ScheduleBuilder};
+use polyfabric_sim::schedule::{Item, Schedule, ScheduleBuilder};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -258,6 +258,19 @@ fn sequential_limbs_give_the_same_words() {
             assert!(case.check(&tight) >= roomy);
         }
     }
+}
+
+#[test]
+fn delays_that_change_behind_a_stream_give_the_same_words_sooner() {
+    let (ring, gadget) = ring(8, 5, 2);
+    let case = Case::new(&ring, &gadget, multiply_and_rotate(&ring, &gadget));
+    let [empty, in_turn] = [false, true].map(|delays_in_turn| Osiris { delays_in_turn, ..small() });
+    assert!(case.check(&in_turn) < case.check(&empty));
+    let scheduled = case.schedule(&in_turn);
+    let delays = case.schedule(&empty).schedule.resources;
+    assert!(check(&scheduled.schedule, &[]).is_ok());
+    let wrong = Schedule { resources: delays, ..scheduled.schedule };
+    assert!(check(&wrong, &[]).is_err(), "units that must be empty reject the closer streams");
 }
 
 /// The scheduler evaluates a task by its form and its first layout.

@@ -1,7 +1,7 @@
 //! Does `docs/machine-file.md` list every figure that the mappers read?
 
 use polyfabric_machines::registry::MAPPERS;
-use polyfabric_sim::description::{Dimension, FigureSpec};
+use polyfabric_sim::description::{DRAM, Dimension, FigureSpec};
 use std::fmt::Write;
 
 /// The range of a figure, in the largest unit that gives its bounds without a fraction.
@@ -31,10 +31,11 @@ fn units(spec: &FigureSpec) -> String {
 /// The tables of all mappers, as Markdown.
 fn markdown() -> String {
     let mut text = String::new();
-    for mapper in MAPPERS {
-        write!(text, "## {}\n\n| key | units | range | required | meaning |\n|---|---|---|---|---|\n", mapper.name)
+    let of_mappers = MAPPERS.iter().map(|mapper| (mapper.name, mapper.specs));
+    for (name, specs) in of_mappers.chain([("A DRAM behind `channels.hbm`, for every mapper", DRAM)]) {
+        write!(text, "## {name}\n\n| key | units | range | required | meaning |\n|---|---|---|---|---|\n")
             .expect("a String takes all");
-        for spec in mapper.specs {
+        for spec in specs {
             let key = spec.numbered.map_or(spec.key.to_owned(), |most| format!("{}1` to `{most}", spec.key));
             let required = if spec.optional { "no" } else { "yes" };
             writeln!(text, "| `{key}` | {} | {} | {required} | {} |", units(spec), range(spec), spec.meaning)

@@ -363,6 +363,42 @@ fn operations_under_the_name_of_faster_ones_are_rejected() {
     assert!(renamed > 50, "{renamed}");
 }
 
+/// A word of each operand, with a token among the results: a register for which a part would do.
+fn a_word_and_a_token(resources: &Resources, event: &mut Event) -> usize {
+    let token = resources.memories.iter().position(|memory| memory.kind == MemoryKind::Scoreboard);
+    let (Some(token), Some(&write)) = (token, event.writes.first()) else { return 0 };
+    let words = a_word_of_each(resources, event);
+    if words > 0 {
+        let place = Place { memory: MemoryId(token as u16), ..write.place };
+        event.writes.push(Access { place, ..write });
+    }
+    words
+}
+
+#[test]
+fn a_token_hides_no_missing_part() {
+    let mut met = 0;
+    for (machine, program) in tfhe_machines() {
+        let mapped = tfhe::map(&machine, &program).expect("it fits");
+        let base = &mapped.schedule;
+        let moves = |kind: u16| matches!(base.resources.kinds[usize::from(kind)].function, Function::Move { .. });
+        for kind in crate::kinds(base).into_iter().filter(|&kind| moves(kind)) {
+            let mut schedule = base.clone();
+            let mut changed = 0;
+            every(&mut schedule.items, &mut |event| {
+                let registers = event.writes.iter().any(|write| !holds(&base.resources, write, |_| true));
+                let own = event.op.kind.0 == kind && !registers;
+                changed += if own { a_word_and_a_token(&base.resources, event) } else { 0 };
+            });
+            let held = audit(&program, &schedule, &mapped.labels);
+            let name = &base.resources.kinds[usize::from(kind)].name;
+            assert!(held.is_err() || changed == 0, "{}: {name}", machine.name());
+            met += changed;
+        }
+    }
+    assert!(met > 0, "no move between memories on a machine with tokens");
+}
+
 /// The first read on the chip, all in the cycle of its last part: the unit would use it before.
 fn at_the_end(resources: &Resources, event: &mut Event) -> bool {
     let on_chip = |memory: &MemoryKind| matches!(memory, MemoryKind::OnChip { .. } | MemoryKind::Lines(_));

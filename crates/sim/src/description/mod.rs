@@ -7,6 +7,7 @@
 
 mod component;
 mod dimension;
+mod dram;
 mod error;
 mod literal;
 mod table;
@@ -15,6 +16,7 @@ mod tests;
 
 pub use component::{Component, FURTHEST, sum_of_parts};
 pub use dimension::Dimension;
+pub use dram::SPECS as DRAM;
 pub use error::{DescriptionError, FigureError};
 pub use literal::{
     ComponentLiteral, CountLiteral, DescriptionLiteral, FigureLiteral, HeldLiteral, LARGEST_FILE, OptionLiteral,
@@ -403,10 +405,12 @@ impl Description {
         self.value("clock")
     }
 
-    /// A bandwidth, or the width of a port, in bytes a cycle of the machine's clock.
+    /// A bandwidth, or the width of a port, in bytes a cycle of the machine's clock. If the file describes the DRAM, its bandwidth is the
+    /// sustained one.
     pub fn bytes_per_cycle(&self, key: &str) -> Result<f64, DescriptionError> {
         let value = self.value(key)?;
         match self.figures.get(key).map(|figure| figure.dimension) {
+            Some(Dimension::Bandwidth) if key == dram::BANDWIDTH => Ok(value * dram::share(self)? / self.clock_hz()?),
             Some(Dimension::Bandwidth) => Ok(value / self.clock_hz()?),
             _ => Ok(value),
         }
@@ -424,6 +428,7 @@ fn is_covered(literal: &DescriptionLiteral, key: &str) -> bool {
     let outside = key.strip_prefix("channels.").and_then(|channel| channel.rsplit_once('.'));
     let outside = outside.is_some_and(|(channel, name)| match name {
         "latency" | "energy" => true,
+        _ if channel == "dram" => true,
         "count" => {
             let bandwidth = format!("channels.{channel}.bandwidth");
             literal.components.values().any(|part| part.is_sized_by(&bandwidth))
@@ -487,7 +492,8 @@ fn spec_of<'a>(
     specs: &'a [FigureSpec],
     key: &str,
 ) -> Result<&'a FigureSpec, DescriptionError> {
-    if let Some(spec) = specs.iter().find(|spec| spec.covers(key)) {
+    let of_dram = if specs.iter().any(|spec| spec.key == dram::BANDWIDTH) { DRAM } else { &[] };
+    if let Some(spec) = specs.iter().chain(of_dram).find(|spec| spec.covers(key)) {
         return Ok(spec);
     }
     let nearest = specs.iter().min_by_key(|spec| distance(spec.key, key)).filter(|spec| distance(spec.key, key) <= 4);

@@ -14,8 +14,8 @@ impl Audit<'_> {
     pub(super) fn sized(&self, read: &Read<'_>, function: Function) -> Result<(), AuditError> {
         let event = read.event;
         if let Function::Move { .. } = function {
-            // A register receives only the part of a value that its reader needs.
-            if event.writes.iter().any(|access| self.bits(access) == 0) {
+            // A register receives only the part of a value that its reader needs. A token next to another result is none.
+            if event.writes.iter().all(|access| self.bits(access) == 0) {
                 return Ok(());
             }
             // A value may be moved in several parts. The reader of the whole value detects a missing part.
