@@ -40,6 +40,8 @@ mod four_step_ntt;
 mod fpt_pipeline;
 #[path = "hadamard/tests.rs"]
 mod hadamard;
+#[path = "instruction_scheduler/tests.rs"]
+mod instruction_scheduler;
 #[path = "key_generator/tests.rs"]
 mod key_generator;
 #[path = "key_switch_cluster/tests.rs"]

@@ -1,4 +1,4 @@
-// In: whether a vector comes to the set, its place; whether an instruction starts, its code, the places of its operand, its results and the body, the part of a vector from which a tile begins, whether it is the first of its kind for a ciphertext; the vector for the set or from the crossbar. Out: whether a vector is wanted from the crossbar, results return, go to the crossbar, writes clash; their place; the results.
+// In: whether a vector comes to the set, its place; whether an instruction starts, its code, entry and tile; the vector for the set or from the crossbar. Out: whether a vector is wanted from the crossbar, results return, go to the crossbar, writes clash; their place; the results.
 module bench #(
     parameter int unsigned LANES = 8,
     parameter int unsigned LWE_DIMENSION = 79,
@@ -7,11 +7,13 @@ module bench #(
     parameter int unsigned LEVELS = 8,
     parameter int unsigned BLOCKS = 64,
     parameter int unsigned PLACES = 64,
+    parameter int unsigned SMALL_AT = 0,
+    parameter int unsigned LARGE_AT = 20,
+    parameter int unsigned SUMS_AT = 54,
     parameter int unsigned ADDER = 1,
     parameter int unsigned MULTIPLIER = 3,
     localparam int unsigned PLACE = $clog2(PLACES),
-    localparam int unsigned PART = LEVELS > 1 ? $clog2(LEVELS) : 1,
-    localparam int unsigned CONTROL = 5 + 4 * PLACE + PART
+    localparam int unsigned CONTROL = 2 + PLACE + 32
 ) (
     input logic clock,
     input logic reset,
@@ -20,12 +22,12 @@ module bench #(
     output logic out_valid,
     output logic [4+PLACE+32*LANES-1:0] out_data
 );
-    logic fills, start, first, wants, returns, outside, clash;
-    logic [1:0] opcode;
-    logic [PART-1:0] part;
-    logic [PLACE-1:0] filled, source, target, body, place;
+    logic fills, start, wants, returns, outside, clash;
+    logic [7:0] opcode, entry;
+    logic [15:0] tile;
+    logic [PLACE-1:0] filled, place;
     logic [31:0] vector[LANES], results[LANES];
-    assign {first, part, body, target, source, opcode, start, filled, fills} = in_data[CONTROL-1:0];
+    assign {tile, entry, opcode, start, filled, fills} = in_data[CONTROL-1:0];
     for (genvar lane = 0; lane < LANES; lane++) begin : lanes
         assign vector[lane] = in_data[CONTROL+32*lane+:32];
         assign out_data[4+PLACE+32*lane+:32] = results[lane];
@@ -40,6 +42,9 @@ module bench #(
         .LEVELS(LEVELS),
         .BLOCKS(BLOCKS),
         .PLACES(PLACES),
+        .SMALL_AT(SMALL_AT),
+        .LARGE_AT(LARGE_AT),
+        .SUMS_AT(SUMS_AT),
         .ADDER(ADDER),
         .MULTIPLIER(MULTIPLIER)
     ) unit (
@@ -50,11 +55,8 @@ module bench #(
         .fresh(vector),
         .start(in_valid && start),
         .opcode,
-        .source,
-        .target,
-        .body,
-        .part,
-        .first,
+        .entry,
+        .tile,
         .wants,
         .crossed(vector),
         .returns,

@@ -14,6 +14,9 @@ module lane_group #(
     parameter int unsigned LEVELS = 8,  // a divisor of LANES
     parameter int unsigned BLOCKS = 64,  // of a tile
     parameter int unsigned PLACES = 64,  // vectors in the set
+    parameter int unsigned SMALL_AT = 0,  // places of ciphertexts under the small key, in two entries
+    parameter int unsigned LARGE_AT = 20,  // of extracted ones
+    parameter int unsigned SUMS_AT = 54,  // of a key switch's sums
     parameter int unsigned ADDER = 1,  // no more, because a sum takes a product every cycle
     parameter int unsigned MULTIPLIER = 3,
     localparam int unsigned WIDTH = 32,
@@ -27,14 +30,11 @@ module lane_group #(
     input logic fills,  // a vector comes to the set
     input logic [PLACE-1:0] filled,  // its place
     input logic [WIDTH-1:0] fresh[LANES],
-    // An instruction.
+    // An instruction, with fields of its word.
     input logic start,
-    input logic [1:0] opcode,  // modulus switch, sample extraction, key switch
-    input logic [PLACE-1:0] source,  // place of its first operand
-    input logic [PLACE-1:0] target,  // place of its first result
-    input logic [PLACE-1:0] body,  // for a key switch
-    input logic [PART-1:0] part,  // of the mask's first vector, from which a tile begins
-    input logic first,  // a key switch's first tile
+    input logic [7:0] opcode,  // modulus switch, sample extraction, key switch
+    input logic [7:0] entry,  // of the ring buffer that it fills, or of the tile
+    input logic [15:0] tile,  // of the key-switch key
     // The crossbar.
     output logic wants,  // a vector in the next cycle
     input logic [WIDTH-1:0] crossed[LANES],
@@ -44,9 +44,9 @@ module lane_group #(
     output logic [WIDTH-1:0] results[LANES],
     output logic clash  // for tests: two writes to the set
 );
-    localparam logic [1:0] MODULUS_SWITCH = 0;
-    localparam logic [1:0] SAMPLE_EXTRACT = 1;
-    localparam logic [1:0] KEY_SWITCH = 2;
+    localparam logic [7:0] MODULUS_SWITCH = 15;
+    localparam logic [7:0] SAMPLE_EXTRACT = 16;
+    localparam logic [7:0] KEY_SWITCH = 17;
     localparam int unsigned LANE = $clog2(LANES);
     localparam int unsigned LOG2_MODULUS = $clog2(LINES * LANES) + 1;
     localparam int unsigned DROPPED = WIDTH - LOG2_MODULUS;
@@ -57,7 +57,7 @@ module lane_group #(
     // What is issued in a cycle: an operation of the lanes, and reads for it.
     typedef struct packed {
         logic valid;
-        logic [1:0] opcode;  // a key switch's is a product
+        logic [7:0] opcode;  // a key switch's is a product
         logic digits;  // of a key switch
         logic loads_sum;
         logic begins;  // a block
@@ -79,15 +79,34 @@ module lane_group #(
         logic returns;
         logic digits;
         logic loads_sum;
-        logic [1:0] opcode;
+        logic [7:0] opcode;
         logic [PLACE-1:0] to;
     } result_t;
 
-    // The decoder: vectors of an instruction, or lead, blocks, vectors and rows of a key switch.
+    // The decoder: places of operands and results. A key switch's operand is what was extracted last, and a tile begins within a vector of its mask.
+    logic [PLACE-1:0] source, target, body, extracted_at, extracts_to;
+    logic [PART-1:0] part;
+    logic first;
+    assign extracts_to = PLACE'(LARGE_AT + 32'(entry) * (LINES + 1));
+    assign body = extracted_at + PLACE'(LINES);
+    assign part = PART'(32'(tile) * BLOCKS % LEVELS);
+    assign first = tile == 0;
+    always_comb begin
+        source = PLACE'(SMALL_AT + 32'(entry) * SMALL);
+        target = PLACE'(32'(entry) * SMALL);  // of the Shared buffer
+        if (opcode == SAMPLE_EXTRACT) target = extracts_to;
+        if (opcode == KEY_SWITCH) begin
+            source = extracted_at + PLACE'(32'(tile) * BLOCKS / LEVELS);
+            target = PLACE'(SUMS_AT);
+        end
+    end
+    always_ff @(posedge clock) if (start && opcode == SAMPLE_EXTRACT) extracted_at <= extracts_to;
+
+    // Vectors of an instruction, or lead, blocks, vectors and rows of a key switch.
     localparam int unsigned STEP = $clog2(LINES + SMALL + LEAD + 2);
     localparam int unsigned BLOCK = $clog2(BLOCKS + LEVELS + 1);
     logic busy, leads, slot;
-    logic [1:0] current;
+    logic [7:0] current;
     logic [PLACE-1:0] from, to, body_at, read_at;
     logic tile_first;
     logic [STEP-1:0] step;  // since the start, or a vector of the sum

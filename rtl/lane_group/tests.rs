@@ -3,8 +3,11 @@
 use crate::rng;
 use polyfabric_kernels::decompose::Gadget;
 use polyfabric_machines::contract::tfhe::lowering;
+use polyfabric_machines::morphling::hardware::Timeline;
+use polyfabric_machines::morphling::instruction::{Instruction, Opcode};
 use polyfabric_machines::morphling::latency;
 use polyfabric_machines::morphling::machine::Morphling;
+use polyfabric_machines::morphling::software::Unit;
 use polyfabric_machines::morphling::{Mapped, map};
 use polyfabric_machines::registry;
 use polyfabric_program::tfhe::builtin::build_for;
@@ -16,20 +19,16 @@ use polyfabric_schemes::tfhe::{ClientKey, LweKind, Parameters, ParametersLiteral
 use rand::Rng;
 use std::collections::BTreeMap;
 
-const MODULUS_SWITCH: u64 = 0;
-const SAMPLE_EXTRACT: u64 = 1;
-const KEY_SWITCH: u64 = 2;
-
-/// Places of a ciphertext in the set: under the small key, under the large one, and that of the sums.
+/// Places of ciphertexts in the set: under the small key, under the large one, and that of the sums.
 const PLACES: usize = 256;
 const SMALL: usize = 0;
 const LARGE: usize = 64;
 const SUMS: usize = 160;
 
-/// An instruction in the schedule: its code, first cycle, occupancy, and first cycle of its results.
+/// An instruction of the program in the schedule: first cycle, occupancy, and first cycle of its results.
 #[derive(Clone, Copy, Debug)]
 struct Timed {
-    opcode: u64,
+    instruction: Instruction,
     start: usize,
     occupancy: usize,
     returned: usize,
@@ -51,8 +50,7 @@ struct Group {
 struct Cycle {
     /// Place in the set.
     fill: Option<usize>,
-    /// Code, places of operand, results and body, part of the mask's vector, and whether it is a ciphertext's first tile.
-    start: Option<(u64, [usize; 3], usize, bool)>,
+    start: Option<Instruction>,
     vector: Vec<u32>,
 }
 
@@ -108,38 +106,41 @@ impl Group {
             .parameter("LEVELS", self.gadget.levels)
             .parameter("BLOCKS", self.blocks() as u64)
             .parameter("PLACES", PLACES as u64)
+            .parameter("SMALL_AT", SMALL as u64)
+            .parameter("LARGE_AT", LARGE as u64)
+            .parameter("SUMS_AT", SUMS as u64)
             .parameter("ADDER", self.machine.depth.adder)
             .parameter("MULTIPLIER", self.machine.depth.multiplier)
             .simulate()
             .expect("a unit")
     }
 
-    /// The schedule's instructions of the group.
+    /// The program's instructions of the group, in the cycles of the schedule.
     fn instructions(&self) -> Vec<Timed> {
-        let schedule = &self.mapped.schedule;
-        let resources = &schedule.resources;
-        let (mut instructions, mut returns) = (Vec::new(), Vec::new());
+        let (schedule, Timeline { starts, .. }) = (&self.mapped.schedule, &self.mapped.timeline);
+        let nodes = &self.mapped.streams.nodes;
+        let (mut occupancies, mut returns) = (BTreeMap::new(), Vec::new());
         for placed in schedule.events() {
-            let (event, start) = (placed.event, placed.start as usize);
-            match (resources.name(event.resource), resources.kinds[placed.op().kind.0 as usize].name.as_str()) {
-                ("vpu.lanes0", kind) => {
-                    let opcode = match kind {
-                        "modulus switch" => MODULUS_SWITCH,
-                        "sample extract" => SAMPLE_EXTRACT,
-                        _ => KEY_SWITCH,
-                    };
-                    // Its operands' loads begin earlier.
+            let start = placed.start as usize;
+            match schedule.resources.name(placed.event.resource) {
+                // Its operands' loads begin earlier.
+                "vpu.lanes0" => {
                     let start = start - latency::register_load(self.machine.depth) as usize;
-                    instructions.push(Timed { opcode, start, occupancy: event.occupancy as usize, returned: 0 });
+                    occupancies.insert(start, placed.event.occupancy as usize);
                 }
-                ("vpu.results0.return", _) => returns.push(start),
+                "vpu.results0.return" => returns.push(start),
                 _ => {}
             }
         }
-        instructions.sort_by_key(|timed| timed.start);
+        let own = (0..nodes.len()).filter(|&node| nodes[node].unit == Unit::Lanes(0));
+        let instructions: BTreeMap<usize, Instruction> =
+            own.map(|node| (starts[node] as usize, nodes[node].instruction)).collect();
+        assert!(instructions.keys().eq(occupancies.keys()), "instructions start with their events");
         returns.sort_unstable();
         assert_eq!(instructions.len(), returns.len());
-        instructions.iter().zip(returns).map(|(&timed, returned)| Timed { returned, ..timed }).collect()
+        let timed =
+            |((start, instruction), returned)| Timed { instruction, start, occupancy: occupancies[&start], returned };
+        instructions.into_iter().zip(returns).map(timed).collect()
     }
 
     fn vectors(&self, elements: &[u32]) -> Vec<Vec<u32>> {
@@ -185,18 +186,17 @@ impl Group {
         let mut tile = 0;
         for timed in &instructions {
             let start = timed.start + tile * delay - usize::from(early && tile == 1);
-            match timed.opcode {
-                MODULUS_SWITCH => {
+            cycles[start].start = Some(timed.instruction);
+            match timed.instruction.opcode {
+                Opcode::ModulusSwitch => {
                     assert_eq!(timed.occupancy, small);
                     for (number, vector) in self.vectors(&self.ciphertext).into_iter().enumerate() {
                         cycles[start - small + number] = Cycle { fill: Some(SMALL + number), start: None, vector };
                         returned.insert(timed.returned + number, true);
                     }
-                    cycles[start].start = Some((MODULUS_SWITCH, [SMALL, SMALL, 0], 0, true));
                 }
-                SAMPLE_EXTRACT => {
+                Opcode::SampleExtract => {
                     assert_eq!(timed.occupancy, lines + 1);
-                    cycles[start].start = Some((SAMPLE_EXTRACT, [0, LARGE, 0], 0, true));
                     for t in 0..=lines {
                         let polynomial = &accumulator[usize::from(t == lines)];
                         cycles[start + t + 1].vector = line(polynomial, t % lines);
@@ -207,9 +207,6 @@ impl Group {
                 _ => {
                     let (blocks, products) = (self.blocks(), small * lanes);
                     assert_eq!(timed.occupancy, blocks * (products + 1));
-                    let (vector, part) = (tile * blocks / self.levels(), tile * blocks % self.levels());
-                    let places = [LARGE + vector, SUMS, LARGE + lines];
-                    cycles[start].start = Some((KEY_SWITCH, places, part, tile == 0));
                     for block in 0..blocks {
                         // All but the last block begin with the next one's digits.
                         let first = start + lead + block * (products + 1) + usize::from(block + 1 < blocks);
@@ -233,11 +230,9 @@ impl Group {
             let place = PLACES.ilog2() as usize;
             let bits =
                 Bits::new().field(u8::from(cycle.fill.is_some()), 1).field(cycle.fill.unwrap_or(0) as u64, place);
-            let (opcode, places, part, first) = cycle.start.unwrap_or_default();
-            let bits = bits.field(u8::from(cycle.start.is_some()), 1).field(opcode, 2);
-            let bits = bits.fields(places.map(|place| place as u64), place);
-            let bits = bits.field(part as u64, self.levels().next_power_of_two().ilog2().max(1) as usize);
-            let bits = bits.field(u8::from(first), 1);
+            let fields = cycle.start.map_or([0; 3], |i| [u16::from(i.opcode as u8), u16::from(i.entry), i.part]);
+            let bits = bits.field(u8::from(cycle.start.is_some()), 1).fields(fields[..2].iter().copied(), 8);
+            let bits = bits.field(fields[2], 16);
             let mut vector = cycle.vector.clone();
             vector.resize(lanes, 0);
             Some(bits.fields(vector, 32))
