@@ -13,7 +13,7 @@ from .slot_reference import Reference
 from .slot_shapes import SlotShapes, numbers
 from .slots import Approximated, SlotTracer, SlotValue
 from .traced import TracedProgram
-from .types import SlotType, is_packed, slot_count
+from .types import MOST_SLOTS, SlotType, is_packed, slot_count
 
 if TYPE_CHECKING:
     from .slots import Native
@@ -131,6 +131,11 @@ def tracer(name: str, scheme: str, slots: int | None, inputs: Mapping[str, SlotT
     # A matrix must fit one row of slots.
     longest = max((kind.length * (rows if kind.shape else 1) for kind in inputs.values()), default=1)
     needed = max(1 << (longest - 1).bit_length(), rows)
+    most = MOST_SLOTS // (2 if scheme == "ckks" else 1)
+    if needed > most:
+        raise refuse(
+            f"{name}: its longest input has {longest:,} values, but a ciphertext has at most {most:,} slots; split it into several inputs"
+        )
     elastic = slots is None
     if slots is None:
         slots = max(needed, least)
