@@ -313,7 +313,7 @@ fn specifications() -> Vec<Target> {
             let read = Specification::read(text.as_bytes()).map_err(drop)?;
             Ok::<_, ()>((read.security_bits(), read.key_bytes()))
         }),
-        raw("message", message, |bytes| unpack(bytes, Direction::Input).map(drop)),
+        raw("message", message, |bytes| unpack(bytes).map(drop)),
         text("tfhe-parameters", vec![set], |text| {
             let literal: tfhe::ParametersLiteral = serde_json::from_str(text).map_err(drop)?;
             tfhe::Parameters::check(&literal).map_err(drop)

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Kind};
 use polyfabric_schemes::port::Direction;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 const LOCAL: u32 = 0x0403_4b50;
 const CENTRAL: u32 = 0x0201_4b50;
@@ -46,10 +46,13 @@ fn put(target: &mut Vec<u8>, words: &[u32], halves: &[u16]) {
 }
 
 /// The archive of a program's inputs or outputs.
-pub fn pack(parts: &[(String, Vec<u8>)], direction: Direction) -> Result<Vec<u8>, Failure> {
+pub fn pack<D: AsRef<[u8]>>(parts: &[(String, D)], direction: Direction) -> Result<Vec<u8>, Failure> {
     let names: Vec<String> = parts.iter().map(|(name, _)| format!("{name}{}", ending(direction))).collect();
-    let own = names.iter().zip(parts).map(|(name, (_, data))| SIZES.0 + SIZES.1 + 2 * name.len() + data.len());
+    let own = names.iter().zip(parts).map(|(name, (_, data))| SIZES.0 + SIZES.1 + 2 * name.len() + data.as_ref().len());
     let size = SIZES.2 + own.sum::<usize>();
+    if let Some(name) = names.iter().find(|name| u16::try_from(name.len()).is_err()) {
+        return Err(Failure::new(Kind::Run, format!("the name {name:.40?}.. of {} bytes is too long", name.len())));
+    }
     if u32::try_from(size).is_err() || parts.len() >= usize::from(u16::MAX) {
         let message =
             format!("a message of {size} bytes and {} ciphertexts is too large; send fewer values", parts.len());
@@ -57,6 +60,7 @@ pub fn pack(parts: &[(String, Vec<u8>)], direction: Direction) -> Result<Vec<u8>
     }
     let (mut archive, mut directory) = (Vec::with_capacity(size), Vec::new());
     for (name, (_, data)) in names.iter().zip(parts) {
+        let data = data.as_ref();
         // All sizes were bounded above.
         let (at, length, sum) = (archive.len() as u32, data.len() as u32, checksum(data));
         let name_bytes = name.len() as u16;
@@ -95,26 +99,35 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// The ciphertexts in an archive, by name. Accepts only what `pack` or Python's `zipfile` stores: entries one after the other, without compression.
-pub fn unpack(archive: &[u8], direction: Direction) -> Result<BTreeMap<String, &[u8]>, Failure> {
-    let refused =
-        |what: &str| Failure::new(Kind::File, format!("the ciphertexts: {what}; use the bytes as they were sent"));
-    let damaged = || refused("they are no archive of ciphertexts, or a damaged one");
+/// Whether an archive has a program's inputs or its outputs, and its ciphertexts by name, in their order.
+pub type Unpacked<'a> = (Direction, Vec<(String, &'a [u8])>);
+
+/// The ciphertexts in an archive. Accepts only what `pack` or Python's `zipfile` stores: entries one after the other, without compression.
+pub fn unpack(archive: &[u8]) -> Result<Unpacked<'_>, Failure> {
+    let refused = |what: &str| {
+        let message = format!("the ciphertexts: {what}; send the bytes as the client or the server made them");
+        Failure::new(Kind::File, message)
+    };
+    let damaged = || {
+        refused(
+            "they are not an archive of ciphertexts, or it is damaged, compressed, or has more bytes than its entries",
+        )
+    };
     let entries = entries(archive).ok_or_else(damaged)?;
-    let mut parts = BTreeMap::new();
-    for (name, data) in entries {
-        let Some(name) = name.strip_suffix(ending(direction)) else {
-            let wanted = match direction {
-                Direction::Input => "inputs",
-                Direction::Output => "outputs",
-            };
-            return Err(refused(&format!("{:.80?} is not one of a program's {wanted}", name)));
-        };
-        if parts.insert(name.to_owned(), data).is_some() {
+    for direction in [Direction::Input, Direction::Output] {
+        let own =
+            entries.iter().filter_map(|&(name, data)| Some((name.strip_suffix(ending(direction))?.to_owned(), data)));
+        let parts: Vec<(String, &[u8])> = own.collect();
+        if parts.is_empty() || parts.len() < entries.len() {
+            continue;
+        }
+        let names: BTreeSet<&str> = parts.iter().map(|(name, _)| &**name).collect();
+        if names.len() < parts.len() {
             return Err(refused("two of them have one name"));
         }
+        return Ok((direction, parts));
     }
-    Ok(parts)
+    Err(refused("they are neither all inputs of a program nor all its outputs"))
 }
 
 fn entries(archive: &[u8]) -> Option<Vec<(&str, &[u8])>> {
@@ -174,22 +187,22 @@ mod tests {
     proptest! {
         #[test]
         fn archives_round_trip_and_damage_is_noticed(
-            parts in proptest::collection::btree_map("[a-z]{1,8}", proptest::collection::vec(any::<u8>(), 0..40), 0..4),
+            parts in proptest::collection::btree_map("[a-z]{1,8}", proptest::collection::vec(any::<u8>(), 0..40), 1..4),
             at: prop::sample::Index,
             bit in 0_u8..8,
             end: prop::sample::Index,
         ) {
             let given: Vec<_> = parts.clone().into_iter().collect();
             let archive = pack(&given, Direction::Input).expect("an archive");
-            let found = unpack(&archive, Direction::Input).expect("the same");
+            let (direction, found) = unpack(&archive).expect("the same");
+            prop_assert_eq!(direction, Direction::Input);
             prop_assert_eq!(found.into_iter().map(|(name, data)| (name, data.to_vec())).collect::<Vec<_>>(), given);
-            prop_assert_eq!(unpack(&archive, Direction::Output).is_err(), !parts.is_empty());
-            prop_assert!(unpack(&archive[..end.index(archive.len())], Direction::Input).is_err());
+            prop_assert!(unpack(&archive[..end.index(archive.len())]).is_err());
             let mut damaged = archive.clone();
             damaged[at.index(archive.len())] ^= 1 << bit;
             // Some fields of an archive have no meaning here; data and names have.
-            if let Ok(found) = unpack(&damaged, Direction::Input) {
-                prop_assert!(found.into_values().map(<[u8]>::to_vec).eq(parts.into_values()));
+            if let Ok((_, found)) = unpack(&damaged) {
+                prop_assert!(found.into_iter().map(|(_, data)| data.to_vec()).eq(parts.into_values()));
             }
         }
     }

@@ -130,7 +130,11 @@ impl Client {
 
     /// The values in a server's answer, as a JSON object by name. Rejects values that no execution of the program produces.
     pub fn decrypt(&self, answer: &[u8]) -> Result<String, Failure> {
-        let parts = unpack(answer, Direction::Output)?;
+        let (direction, parts) = unpack(answer)?;
+        if direction != Direction::Output {
+            let message = "these are encrypted inputs; give the server's answer, which has the outputs";
+            return Err(Failure::new(Kind::File, message));
+        }
         let sources: Sources<'_> = parts.into_iter().map(|(name, data)| (name, Source::Bytes(data))).collect();
         let shaped = match (&self.specification.interface, &self.key) {
             (Interface::Elements { signature, parameters, shapes }, Key::Tfhe(key)) => {

@@ -12,7 +12,7 @@ mod storage;
 pub mod tfhe;
 mod values;
 
-pub use archive::{pack, unpack};
+pub use archive::{Unpacked, pack, unpack};
 pub use client::Client;
 pub use failure::{Failure, Kind};
 pub use specification::{LARGEST, Limits, Specification};

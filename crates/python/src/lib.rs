@@ -51,7 +51,7 @@ mod _native {
     #[pymodule_export]
     use crate::signature::PySignature;
     #[pymodule_export]
-    use crate::storage::file_kind;
+    use crate::storage::{file_kind, pack_ciphertexts, unpack_ciphertexts};
     #[pymodule_export]
     use crate::tfhe::{built_in, built_in_names};
     #[pymodule_export]

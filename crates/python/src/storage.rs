@@ -1,10 +1,13 @@
 //! Sources of keys and ciphertexts in Python.
 
 use crate::failure::Failure;
+use crate::workers::detached;
 use polyfabric_client as client;
+use polyfabric_schemes::port::Direction;
 use polyfabric_schemes::serial::{Family, FileError, FormatError, Reader, Storable};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -63,4 +66,26 @@ pub fn bytes<S: Storable>(content: &S) -> Result<Vec<u8>, Failure> {
 #[pyfunction]
 pub fn file_kind(head: &[u8]) -> Option<(String, String)> {
     client::file_kind(head)
+}
+
+fn direction(outputs: bool) -> Direction {
+    if outputs { Direction::Output } else { Direction::Input }
+}
+
+/// The archive of the files of a program's inputs or outputs, by name.
+#[pyfunction]
+pub fn pack_ciphertexts(py: Python<'_>, parts: Vec<(String, PyBackedBytes)>, outputs: bool) -> PyResult<Py<PyBytes>> {
+    let archive = detached(py, || client::pack(&parts, direction(outputs)).map_err(Failure::from))?;
+    Ok(PyBytes::new(py, &archive).unbind())
+}
+
+/// Files by name.
+type Files = Vec<(String, Py<PyBytes>)>;
+
+/// Whether an archive has outputs, and its files by name.
+#[pyfunction]
+pub fn unpack_ciphertexts(py: Python<'_>, archive: PyBackedBytes) -> PyResult<(bool, Files)> {
+    let (found, parts) = detached(py, || client::unpack(&archive).map_err(Failure::from))?;
+    let files = parts.into_iter().map(|(name, data)| (name, PyBytes::new(py, data).unbind()));
+    Ok((found == Direction::Output, files.collect()))
 }

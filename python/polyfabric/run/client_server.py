@@ -36,7 +36,7 @@ from .keys import (
     parameters_of,
     public_key_of,
 )
-from .messages import Ciphertexts, EvaluationKey, PublicKey
+from .messages import INPUTS, OUTPUTS, Ciphertexts, EvaluationKey, PublicKey
 from .specification import Specification, served
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class Encryptor:
         """Encrypts inputs by keyword or in one dictionary, all or a subset. Combine several parties' inputs to one request: `ours | theirs`."""
         flat = self._context.shapes.flatten(_gathered(self.specification, inputs, named), partly=True)
         parts = {name: content(self._context.encrypt_to(self._key, name, values)) for name, values in flat.items()}
-        return Ciphertexts(parts, ".in.ct")
+        return Ciphertexts(parts, INPUTS)
 
 
 class Server:
@@ -330,7 +330,7 @@ def encrypted(context: Context, key: ClientKey, values: Values) -> Ciphertexts:
     """Encrypts all inputs, given in the form of the lower layers."""
     ciphertexts = context.encrypt(key, values)
     names = context.names(outputs=False)
-    return Ciphertexts({name: content(context.write(ciphertexts, name, outputs=False)) for name in names}, ".in.ct")
+    return Ciphertexts({name: content(context.write(ciphertexts, name, outputs=False)) for name in names}, INPUTS)
 
 
 def executed(
@@ -376,7 +376,7 @@ def _inputs(planned: Plan, key: ServerKey, request: Ciphertexts) -> AnyCiphertex
         raise InputError(
             f"a request is {type(request).__name__}; give pf.Ciphertexts (pf.Ciphertexts.from_bytes of bytes)"
         )
-    if request.ending != ".in.ct":
+    if request.ending != INPUTS:
         raise InputError("these are a program's outputs; give the client's encrypted inputs")
     return planned.context.read(dict(request.parts), outputs=False, server=key)
 
@@ -385,7 +385,7 @@ def _answer(planned: Plan, results: AnyCiphertexts) -> Ciphertexts:
     """The answer with the results of an execution."""
     context = planned.context
     names = context.names(outputs=True)
-    return Ciphertexts({name: content(context.write(results, name, outputs=True)) for name in names}, ".out.ct")
+    return Ciphertexts({name: content(context.write(results, name, outputs=True)) for name in names}, OUTPUTS)
 
 
 def decrypted(context: Context, key: ClientKey, answer: Ciphertexts) -> Any:  # noqa: ANN401 - whatever the program's function returns
@@ -394,7 +394,7 @@ def decrypted(context: Context, key: ClientKey, answer: Ciphertexts) -> Any:  # 
         raise InputError(
             f"an answer is {type(answer).__name__}; give pf.Ciphertexts (pf.Ciphertexts.from_bytes of bytes)"
         )
-    if answer.ending != ".out.ct":
+    if answer.ending != OUTPUTS:
         raise InputError("these are a program's inputs; give the server's answer")
     results = context.read(dict(answer.parts), outputs=True)
     return value_of(context.shapes.shaped(context.decrypt(key, results)))

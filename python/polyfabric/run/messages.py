@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,6 +16,9 @@ CLIENT_KIND, PUBLIC_KINDS, CIPHERTEXT_KINDS = "ClientKey", ("PublicKey",), ("Cip
 EVALUATION_KINDS = ("CompressedServerKey", "EvaluationKeys")
 """Rust names of the kinds of files, for all schemes."""
 
+INPUTS, OUTPUTS = ".in.ct", ".out.ct"
+"""Endings of the files of encrypted inputs and outputs."""
+
 NAME = re.compile(r"[A-Za-z0-9_.+-]{1,256}")
 """Valid names of inputs and outputs, which are file names too."""
 
@@ -28,7 +29,7 @@ class Ciphertexts:
 
     parts: dict[str, bytes] = field(repr=False)
     ending: str
-    """ ".in.ct" for inputs, ".out.ct" for outputs."""
+    """`INPUTS` or `OUTPUTS`."""
 
     def __post_init__(self) -> None:
         """Rejects invalid names, since they become file names, and bytes that are not ciphertexts."""
@@ -42,41 +43,18 @@ class Ciphertexts:
             expect_kind(data, f"the ciphertexts {name!r}", CIPHERTEXT_KINDS, "send the result of to_bytes()")
 
     def __repr__(self) -> str:
-        what = "inputs" if self.ending == ".in.ct" else "outputs"
+        what = "inputs" if self.ending == INPUTS else "outputs"
         return f"<encrypted {what} {', '.join(self.parts)}: {sum(map(len, self.parts.values()))} bytes>"
 
     def to_bytes(self) -> bytes:
         """All of them as a zip archive, stored without compression."""
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-            for name, data in self.parts.items():
-                # Without timestamps, which would reveal the client's time zone.
-                archive.writestr(zipfile.ZipInfo(name + self.ending), data)
-        return buffer.getvalue()
+        return _native.pack_ciphertexts(list(self.parts.items()), self.ending == OUTPUTS)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Ciphertexts:
         """Parses the result of `to_bytes`."""
-        try:
-            with zipfile.ZipFile(io.BytesIO(bytes_of(data, "the ciphertexts"))) as archive:
-                entries = archive.infolist()
-                # Compressed entries, or entries that share bytes, could expand far beyond the received size.
-                stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
-                if not stored or sum(entry.file_size for entry in entries) > len(data):
-                    raise FileError("the ciphertexts: their archive is compressed; send the result of to_bytes()")
-                behind = len(data) - _archive_bytes(entries)
-                if behind and len(data) < zipfile.ZIP64_LIMIT:
-                    raise FileError(
-                        f"the ciphertexts: {behind:,} bytes of their archive belong to no entry; send the result of to_bytes()"
-                    )
-                files = {entry.filename: archive.read(entry) for entry in entries}
-                if len(files) < len(entries):
-                    raise FileError("the ciphertexts: two of them have one name; send the result of to_bytes()")
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, RuntimeError, ValueError) as problem:
-            raise FileError(
-                f"the ciphertexts: not an archive of ciphertexts ({problem}); send the result of to_bytes()"
-            ) from None
-        return cls._of(files, "the ciphertexts")
+        outputs, files = _native.unpack_ciphertexts(bytes_of(data, "the ciphertexts"))
+        return cls(dict(files), OUTPUTS if outputs else INPUTS)
 
     def save(self, folder: str | Path) -> None:
         """Writes `NAME.in.ct` or `NAME.out.ct` files to `folder`, as the command line does; all or none."""
@@ -87,33 +65,27 @@ class Ciphertexts:
     @classmethod
     def load(cls, folder: str | Path, *, outputs: bool = False) -> Ciphertexts:
         """Loads all inputs, or all `outputs`, in `folder`."""
-        ending, other = (".out.ct", ".in.ct") if outputs else (".in.ct", ".out.ct")
+        ending, other = (OUTPUTS, INPUTS) if outputs else (INPUTS, OUTPUTS)
         place = path_of(folder)
         files = {path.name: read_bytes(path) for path in sorted(place.glob(f"*{ending}"))}
         if not files and any(place.glob(f"*{other}")):
             held, wanted = ("inputs", "outputs") if outputs else ("outputs", "inputs")
             raise FileError(f"{folder}: it has {held} and no {wanted}; load them with outputs={not outputs}")
-        return cls._of(files, str(folder))
+        if not files:
+            raise FileError(f"{folder}: no ciphertexts of inputs, or of outputs; give those of one execution")
+        return cls({name.removesuffix(ending): data for name, data in files.items()}, ending)
 
     def __or__(self, other: Ciphertexts) -> Ciphertexts:
         """Combines inputs encrypted by two parties into one request."""
         if not isinstance(other, Ciphertexts):
             return NotImplemented
         twice = sorted(set(self.parts) & set(other.parts))
-        if self.ending != ".in.ct" or other.ending != ".in.ct" or twice:
+        if self.ending != INPUTS or other.ending != INPUTS or twice:
             raise InputError(
                 f"{self} and {other} are not the inputs of one request"
                 + (f": both have {twice[0]!r}; encrypt it once" if twice else "; combine results of encrypt()")
             )
         return Ciphertexts({**self.parts, **other.parts}, self.ending)
-
-    @classmethod
-    def _of(cls, files: Mapping[str, bytes], place: str) -> Ciphertexts:
-        for ending in (".in.ct", ".out.ct"):
-            parts = {name.removesuffix(ending): data for name, data in files.items() if name.endswith(ending)}
-            if parts and len(parts) == len(files):
-                return cls(parts, ending)
-        raise FileError(f"{place}: no ciphertexts of inputs, or of outputs; give those of one execution")
 
 
 @dataclass(frozen=True)
@@ -194,8 +166,3 @@ def expect_kind(data: bytes, what: str, kinds: Collection[str], remedy: str) -> 
         )
     if kind not in kinds:
         raise FileError(f"{what}: these are the bytes of {words}; {remedy}")
-
-
-def _archive_bytes(entries: Sequence[zipfile.ZipInfo]) -> int:
-    """Size of an archive that stores exactly these entries."""
-    return 22 + sum(30 + 46 + 2 * len(entry.filename) + entry.file_size for entry in entries)

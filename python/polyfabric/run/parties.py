@@ -31,7 +31,7 @@ from ..language.shapes import value_of
 from ..schemes.context import LARGEST_KEY, STANDARD_SECURITY, content
 from ..schemes.lanes import LaneContext
 from ..schemes.rns import SlotContext
-from .messages import Ciphertexts, EvaluationKey, PublicKey, expect_kind
+from .messages import OUTPUTS, Ciphertexts, EvaluationKey, PublicKey, expect_kind
 from .specification import Specification
 
 MESSAGE_KINDS = ("Message",)
@@ -228,6 +228,6 @@ def _messages(
 
 
 def _outputs(specification: Specification, answer: Ciphertexts) -> _native.SlotCiphertexts:
-    if not isinstance(answer, Ciphertexts) or answer.ending != ".out.ct":
+    if not isinstance(answer, Ciphertexts) or answer.ending != OUTPUTS:
         raise InputError(f"an answer is {shown(answer)}; give the pf.Ciphertexts of the server's answer")
     return _context(specification).read(dict(answer.parts), outputs=True)
