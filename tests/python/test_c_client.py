@@ -186,6 +186,28 @@ def test_batches_on_slots() -> None:
     assert refused.value.status == "INPUT"
 
 
+@pytest.mark.full
+def test_batches_of_reals_next_to_integers() -> None:
+    @pf.program(x=pf.Real.vector(2).bounded(2), n=pf.UInt(2), z=pf.Real)
+    def mixed(x, n, z):
+        return {"n": n + 1, "x": x * 0.5, "step": z.quantize(pf.Int(-4, 4), 0.25), "z": z * z}
+
+    given = {"x": [[1, -2], [0.5, 0.25], [0, 2]], "n": [0, 3, 1], "z": [0.9, -0.6, 0.1]}
+    batch = mixed.in_batches(3, scheme="slots")
+    client = NativeClient(pf.Specification.of(batch).to_bytes())
+    for name, wrong in (("x", [[1, 2], [1], [1, 1]]), ("x", [[1, 2.1], [0, 0], [0, 0]]), ("z", [1, 2, "3"])):
+        with pytest.raises(RefusedError) as refused:
+            client.encrypt(**{**given, name: wrong})
+        assert refused.value.status == "INPUT"
+        assert name in str(refused.value)
+    server = pf.Server(batch, pf.EvaluationKey.from_bytes(client.evaluation_key()))
+    found = client.decrypt(server.execute(pf.Ciphertexts.from_bytes(client.encrypt(**given))).to_bytes())
+    assert found["n"] == [1, 0, 2]
+    assert found["step"] == [round(z / 0.25) for z in given["z"]]
+    assert found["x"] == [pytest.approx([half / 2 for half in pair], abs=1e-2) for pair in given["x"]]
+    assert found["z"] == pytest.approx([z * z for z in given["z"]], abs=1e-2)
+
+
 def test_limits_and_damaged_files_are_statuses() -> None:
     spec = pf.Specification.of(accepted)
     for limits in (Limits(200, 1 << 40), Limits(float("nan"), 1 << 40), Limits(0, 1000)):

@@ -1,9 +1,11 @@
 //! Values of integer programs on CKKS, as lanes of slots: a batch of inputs at once.
 //!
 //! Every element is a vector of slots, whose lanes (the real parts, then the imaginary ones) hold the inputs of the batch. An integer v modulo p
-//! in a lane is the fraction v/p in (-1/2, 1/2]. An output that is summed over the batch has two such fractions in every slot.
+//! in a lane is the fraction v/p in (-1/2, 1/2]. An output that is summed over the batch has two such fractions in every slot. Real numbers may stand next
+//! to integers.
 
 use super::elements::{ElementShapes, End, Shape};
+use super::reals::Reals;
 use super::{Named, damaged, expect_names, gathered, listed, refused, shown};
 use crate::failure::Failure;
 use polyfabric_program::rns::homomorphic::{Complex, Values};
@@ -18,6 +20,9 @@ const MOST_MODULUS: i64 = 1 << 12;
 /// Distance from an integer, in steps of 1/p, from which on a fraction may stand for another one.
 const HALF: f64 = 0.5;
 
+/// The part of a batch that may be far from integers, if real numbers are rounded.
+const MOST_UNDECIDED: f64 = 0.5;
+
 const DAMAGED: &str = "The ciphertext was damaged or altered, or belongs to another computation or other keys, so its values are not shown; use the outputs of one execution of this program";
 
 #[derive(Deserialize)]
@@ -30,6 +35,8 @@ struct ShapesLiteral {
     outputs: Vec<TerminalLiteral>,
     /// By vector of the outputs: the largest distance from an integer, in steps, in any run.
     bounds: BTreeMap<String, f64>,
+    #[serde(default)]
+    reals: Reals,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +81,7 @@ pub struct LaneShapes {
     inputs: Vec<Terminal>,
     outputs: Vec<Terminal>,
     bounds: BTreeMap<String, f64>,
+    reals: Reals,
 }
 
 /// The values of an element type.
@@ -149,13 +157,21 @@ impl LaneShapes {
             inputs: terminals(literal.inputs, &in_ends)?,
             outputs: terminals(literal.outputs, &out_ends)?,
             bounds: literal.bounds,
+            reals: literal.reals,
         };
+        let names = |own: &[Terminal]| own.iter().map(|own| own.name.clone()).collect::<Vec<_>>();
+        let (own_inputs, own_outputs) = (names(&made.inputs), names(&made.outputs));
+        made.reals.expect([&own_inputs, &own_outputs])?;
         let sorted = |own: &[Terminal]| {
             let mut own: Vec<String> = own.iter().flat_map(Terminal::vectors).map(str::to_owned).collect();
             own.sort_unstable();
             own
         };
-        for (own, mut needed) in [(sorted(&made.inputs), inputs), (sorted(&made.outputs), outputs)] {
+        for (outputs, mut own, mut needed) in
+            [(false, sorted(&made.inputs), inputs), (true, sorted(&made.outputs), outputs)]
+        {
+            own.extend(made.reals.vectors(outputs).map(str::to_owned));
+            own.sort_unstable();
             needed.sort_unstable();
             if own != needed {
                 return Err(wrong());
@@ -172,7 +188,7 @@ impl LaneShapes {
 
     /// The slots of all vectors of inputs, which are lists of the batch's values.
     pub fn flatten(&self, given: &Named) -> Result<HashMap<String, Values>, Failure> {
-        expect_names(given, self.inputs.iter().map(|own| &*own.name))?;
+        expect_names(given, self.inputs.iter().map(|own| &*own.name).chain(self.reals.inputs()))?;
         let mut vectors = HashMap::new();
         for (terminal, shape) in self.inputs.iter().zip(self.integers.inputs()) {
             let mut lanes = vec![vec![0.0; 2 * self.slots]; terminal.elements.len()];
@@ -199,6 +215,7 @@ impl LaneShapes {
                 vectors.insert(name.to_owned(), Values::Complex(slots));
             }
         }
+        self.reals.flatten(given, (self.slots, self.batch), &mut vectors)?;
         Ok(vectors)
     }
 
@@ -206,6 +223,7 @@ impl LaneShapes {
     /// any run, and a residue that no value of its type has.
     pub fn shaped(&self, vectors: &BTreeMap<String, Values>) -> Result<Named, Failure> {
         let outputs = self.outputs.iter().zip(self.integers.outputs());
+        let outputs = outputs.filter(|(terminal, _)| self.reals.returns(&terminal.name));
         let output = |(terminal, shape): (&Terminal, &Shape)| {
             let columns = terminal.elements.iter().map(|element| match element {
                 Element::Public(value) => Ok(Column::Public(*value)),
@@ -219,32 +237,47 @@ impl LaneShapes {
             };
             Ok((terminal.name.clone(), value))
         };
-        outputs.map(output).collect()
+        let mut shaped = outputs.map(output).collect::<Result<Named, Failure>>()?;
+        shaped.extend(self.reals.shaped(self.batch, vectors)?);
+        Ok(shaped)
     }
 
-    /// The lanes of a vector, in steps of 1/`modulus`, rounded.
+    /// The lanes of a vector, in steps of 1/`modulus`, rounded. If real numbers are rounded, those near a border may be anything, and so may lanes without an input.
     fn steps(&self, name: &str, modulus: i64, vectors: &BTreeMap<String, Values>) -> Result<Vec<i64>, Failure> {
         let Some(Values::Complex(slots)) = vectors.get(name) else {
             return Err(refused(format!("output {name:?} is missing")));
         };
         let lanes = slots.iter().map(|own| own.re).chain(slots.iter().map(|own| own.im));
         let bound = self.bounds.get(name).copied().unwrap_or(0.0);
-        let step = |lane: f64| {
-            let exact = lane * modulus as f64;
-            let distance = (exact - exact.round_ties_even()).abs();
-            if distance > bound || distance.is_nan() {
+        let exact: Vec<f64> = lanes.map(|lane| lane * modulus as f64).collect();
+        let distance = |exact: &f64| (exact - exact.round_ties_even()).abs();
+        let beyond = |exact: &&f64| {
+            let own = distance(exact);
+            own > bound || own.is_nan()
+        };
+        if self.reals.rounds {
+            let undecided = exact[..self.batch].iter().filter(beyond).count();
+            if undecided as f64 > MOST_UNDECIDED * self.batch as f64 {
                 let message = format!(
-                    "output {name:?}: a value is {distance:.3} from the nearest integer, but at most {bound:.3} in every run of this program. {DAMAGED}"
+                    "output {name:?}: {undecided} of {} values are not near an integer, so that not only real numbers near a border can be the cause. {DAMAGED}",
+                    self.batch
                 );
                 return Err(refused(message));
             }
-            Ok(exact.round_ties_even() as i64)
-        };
-        lanes.map(step).collect()
+        } else if let Some(far) = exact.iter().find(beyond) {
+            let message = format!(
+                "output {name:?}: a value is {:.3} from the nearest integer, but at most {bound:.3} in every run of this program. {DAMAGED}",
+                distance(far)
+            );
+            return Err(refused(message));
+        }
+        Ok(exact.iter().map(|exact| exact.round_ties_even() as i64).collect())
     }
 
     fn each(&self, terminal: &Terminal, shape: &Shape, columns: &[Column]) -> Result<Value, Failure> {
         let values = terminal.by_residue().unwrap_or_default();
+        // Any value, for a number near a border.
+        let any = values.iter().copied().flatten().next().filter(|_| self.reals.rounds);
         let item = |lane: usize| {
             let element = |column: &Column| match column {
                 Column::Public(value) => Ok(*value),
@@ -252,7 +285,7 @@ impl LaneShapes {
                     let residue = steps[lane].rem_euclid(terminal.modulus) as usize;
                     let name = &terminal.name;
                     let other = || refused(format!("output {name:?}: a value is not of the output's type. {DAMAGED}"));
-                    values.get(residue).copied().flatten().ok_or_else(other)
+                    values.get(residue).copied().flatten().or(any).ok_or_else(other)
                 }
             };
             Ok(shape.shaped(&columns.iter().map(element).collect::<Result<Vec<_>, Failure>>()?))
@@ -266,7 +299,8 @@ impl LaneShapes {
             Column::Public(value) => Ok(i128::from(*value) * self.batch as i128),
             Column::Steps(steps) => {
                 let (re, im) = steps.split_at(self.slots);
-                if re.iter().any(|own| *own != re[0]) || im.iter().any(|own| *own != im[0]) {
+                let differ = |own: &[i64]| own.iter().any(|value| *value != own[0]);
+                if !self.reals.rounds && (differ(re) || differ(im)) {
                     let name = &terminal.name;
                     return Err(refused(format!("output {name:?}: its slots have several sums. {DAMAGED}")));
                 }

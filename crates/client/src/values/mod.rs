@@ -3,6 +3,7 @@
 mod elements;
 mod integer;
 mod lanes;
+mod reals;
 mod slots;
 
 pub use elements::ElementShapes;
