@@ -28,7 +28,7 @@ from . import errors, models
 from .accelerators.machine import Machine, machines
 from .accelerators.machine import load as load_machine
 from .errors import Error
-from .importers import from_heir, from_polars, from_trace
+from .importers import from_heir, from_polars, from_trace, to_trace
 from .language import instead as _instead
 from .language.aes import aes_decrypt
 from .language.fixed_type import Fixed
@@ -120,6 +120,7 @@ __all__ = [
     "sign",
     "sort",
     "sum",
+    "to_trace",
     "where",
     "xnor",
 ]

@@ -415,6 +415,9 @@ class PublicKey:
 class RnsKernel:
     @staticmethod
     def at_highest_levels(program: SlotProgram, set_name: str, machine: Machine) -> RnsKernel: ...
+    def fhetch(
+        self, /, most: SupportsIndex
+    ) -> tuple[int, str, list[tuple[str, str, list[int]]], list[tuple[str, int, list[int]]]]: ...
     def mapping_bytes(self, /, machine: Machine) -> int: ...
     @staticmethod
     def microbenchmark(

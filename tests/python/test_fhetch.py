@@ -278,6 +278,136 @@ def test_the_manifest_names_inputs_keys_and_outputs(tmp_path: Path) -> None:
     assert "negate" not in text
 
 
+# -- written ------------------------------------------------------------------------------------------------------------
+
+PROGRAM = f"""kernel "both" degree {N}
+moduli [{", ".join(map(str, PRIMES))}]
+plaintext 0 = narrow [{N} x 0]
+plaintext 1 = narrow [7, {N - 1} x 0]
+%0 = input "x" part 0 evaluation {{0-2}}
+%1 = input "x" part 1 coefficient {{0-2}}
+%2 = plaintext 1 evaluation {{0-2}}
+%3 = add %0, %2
+%4 = multiply_add %3, %0, %3
+%5 = automorphism %4 by 5
+%6 = mod_down %5 drop {{2}} balanced
+%7 = inverse_ntt %6
+%8 = select_limbs %1 {{0-1}}
+%9 = sub %7, %8
+%10 = base_conversion %9 to {{2}} approximate
+%11 = concat %10, %9
+%12 = automorphism %11 by 3
+%13 = scale %12 [3, 5, 0]
+%14 = add_constant %13 [1, 2, 3]
+%15 = plaintext 0 coefficient {{0-2}}
+%16 = add %15, %14
+output "y" part 0 = %16
+output "x again" part 0 = %1
+"""
+
+
+def meaning(x: list[Vector], y: list[Vector]) -> list[Vector]:
+    """The first output of `PROGRAM`, on coefficients of both inputs, with Python's integers."""
+    limbs = []
+    for q, a in zip(PRIMES, x, strict=True):
+        shifted = (a + 7 * (np.arange(N) == 0)) % q
+        values = transform(shifted, q, forward=True) * transform(a, q, forward=True) % q
+        limbs.append(automorphism((transform(values, q, forward=False) + shifted) % q, 5, q))
+    last = PRIMES[2]
+    dropped = np.where(limbs[2] > last // 2, limbs[2] - last, limbs[2])
+    kept = [(limbs[at] - dropped) * pow(last, -1, PRIMES[at]) - y[at] for at in range(2)]
+    kept = [a % q for a, q in zip(kept, PRIMES, strict=False)]
+    p, q = PRIMES[:2]
+    # Residues as they are: a sum that is too large by up to p q.
+    digits = kept[0] * pow(q, -1, p) % p, kept[1] * pow(p, -1, q) % q
+    kept.append((digits[0] * q + digits[1] * p) % last)
+    turned = [automorphism(a, 3, q) for a, q in zip(kept, PRIMES, strict=True)]
+    first = np.arange(N) == 0
+    return [(a * by + to * first) % q for a, by, to, q in zip(turned, (3, 5, 0), (1, 2, 3), PRIMES, strict=True)]
+
+
+def test_a_program_written_and_read_again_gives_the_same_results(tmp_path: Path) -> None:
+    path = pf.to_trace(pf._native.RnsKernel.parse(PROGRAM), tmp_path / "out")
+    drawn = np.random.default_rng(1)
+    parts = [[drawn.integers(0, q, N) for q in PRIMES] for _ in range(2)]
+    expected = meaning(*parts)
+
+    def ids(name: str) -> list[int]:
+        words = np.frombuffer((path.parent / name).read_bytes(), dtype="<u8").tolist()
+        assert words[0] == len(words) - 1
+        return words[1:]
+
+    # As the files say it.
+    listed = json.loads((path.parent / "inputs.json").read_text())["inputs"]
+    assert [one["name"] for one in listed] == ["x"]
+    forms = [
+        transform(a, q, forward=True)[REVERSED] if part == 0 else a
+        for part, own in enumerate(parts)
+        for a, q in zip(own, PRIMES, strict=True)
+    ]
+    memory = traced(path.read_text(), dict(zip(ids(listed[0]["ids_file"]), forms, strict=True)))
+    outputs = json.loads((path.parent / "outputs.json").read_text())["outputs"]
+    found = {one["name"]: [memory[a] for p in one["ciphertext_data"] for a in p["elements"]] for one in outputs}
+    assert all(map(np.array_equal, found["y"], expected))
+    assert all(map(np.array_equal, found["x again"], parts[1]))
+
+    # Read again, and written once more. What nothing computes with has no form, and counts as evaluations.
+    again = pf.from_trace(path)
+    flat = [a for own in parts for a in own]
+    text = re.sub(r'input "x" part (\d+)', r'input "x\1" part \1', again.text())
+    text = re.sub(r'output "(\w+)" part (\d+)', r'output "\1\2" part \2', text)
+    done = executed(text, {f"x{at}": ("", a) for at, a in enumerate(flat)})
+    assert all(np.array_equal(done[f"y{at}"], a) for at, a in enumerate(expected))
+    twice = pf.from_trace(pf.to_trace(again, tmp_path / "again"))
+    assert twice.text() == again.text()
+
+
+def test_a_plan_is_written_with_its_keys(tmp_path: Path) -> None:
+    @pf.program(x=pf.Real.vector(8))
+    def turned(x):
+        return (x * x).rotate(1) * np.arange(8)
+
+    planned = turned.plan(on="f1")
+    path = pf.to_trace(planned, tmp_path / "plan")
+    manifest = json.loads((path.parent / "fhetch_replay.json").read_text())
+    assert manifest["crypto_context"]["scheme_name"] == "CKKS"
+    assert {"inputs", "outputs", "evalmult_ids", "evalautomorphism_ids", "bootstrap_precomp_ids"} < set(
+        manifest["files"]
+    )
+    machine = pf.load_machine("f1")
+    own, again = machine.simulate(planned).to_dict(), machine.simulate(pf.from_trace(path)).to_dict()
+    assert own["cycles"] / 2 < again["cycles"] < own["cycles"] * 2
+
+
+def test_what_no_instruction_says_is_refused(tmp_path: Path) -> None:
+    head = f'kernel "k" degree {N}\nmoduli [{", ".join(map(str, PRIMES))}]\n'
+    given = '%0 = input "x" part 0 coefficient {0-1}\n'
+    for lines, words in (
+        ("%1 = base_conversion %0 to {2} centred\n", ("base_conversion", "2")),
+        ("%1 = select_limbs %0 {0}\n%2 = sub_digit %1 bits 5 index 0 of 3 to {0-2}\n", ("sub_digit",)),
+    ):
+        last = lines.count("\n")
+        kernel = pf._native.RnsKernel.parse(f'{head}{given}{lines}output "y" part 0 = %{last}\n')
+        with rejects(pf.errors.ProgramError, *words):
+            pf.to_trace(kernel, tmp_path / "none")
+    small = pf._native.RnsKernel.parse(
+        'kernel "k" degree 512\nmoduli [12289]\n%0 = input "x" part 0 coefficient {0}\noutput "y" part 0 = %0\n'
+    )
+    with rejects(pf.errors.ProgramError, "512"):
+        pf.to_trace(small, tmp_path / "none")
+    for other in (pf.program(x=pf.UInt(2))(lambda x: x + 1), 3):
+        with rejects(pf.errors.InputError):
+            pf.to_trace(other, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_command_line_writes_a_trace(tmp_path: Path, polyfabric) -> None:
+    folder = tmp_path / "again"
+    polyfabric("simulate", str(EXAMPLE), "--on", "f1", "--fhetch", str(folder))
+    text = pf.from_trace(folder / "program.fhetch").text()
+    assert text.count(" = multiply ") == pf.from_trace(EXAMPLE).text().count(" = multiply ")
+
+
 REFUSED = {
     "an unknown instruction": ("sr_addq %1, %2, %3, m=1", ":7", "sr_addq"),
     "a permutation": ("sr_permute %1, %2, m=1", ":7", "sr_permute"),

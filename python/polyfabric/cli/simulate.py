@@ -14,7 +14,7 @@ from ..accelerators.machine import Kernel, Machine, Mapped, MappedSlots, load
 from ..apps import programs
 from ..errors import InputError
 from ..host.progress import working
-from ..importers.trace import FHETCH, from_trace
+from ..importers.trace import FHETCH, from_trace, to_trace
 from ..language.types import MOST_ELEMENTS
 from ..reports import Report
 from ..reports.tables import print_table
@@ -84,6 +84,14 @@ BATCH = 64
     help="CKKS, BGV: write the instruction streams, as text, or as binary for FILE.bin.",
 )
 @click.option(
+    "--fhetch",
+    "trace_folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    callback=places.folder,
+    metavar="DIR",
+    help="CKKS, BGV: write the kernel program as a .fhetch trace with its manifest.",
+)
+@click.option(
     "--groups",
     "show_groups",
     is_flag=True,
@@ -148,6 +156,7 @@ def simulate(
     timeline: Path | None,
     folder: Path | None,
     stream_file: Path | None,
+    trace_folder: Path | None,
     show_groups: bool,
     show_operations: bool,
     show_steps: bool,
@@ -172,7 +181,7 @@ def simulate(
     if (cause := machine.native.area_cause()) is not None:
         warning_line(f"{on}: area, power and energy are unknown: {cause}")
     _expect_rounds(program, schedule)
-    asked = _Asked(timeline, folder, stream_file, save_file, show_groups, show_operations, show_steps)
+    asked = _Asked(timeline, folder, stream_file, trace_folder, save_file, show_groups, show_operations, show_steps)
     if program in programs.ROUNDS and schedule != "flat":
         shorter = schedule == "shorter"
         flat = {
@@ -201,6 +210,8 @@ def simulate(
         planned = _planned(program, options, machine, batch, asked.of_plans())
         if isinstance(planned, ElementPlan):
             asked.expect_nothing_of_slots(program)
+        elif trace_folder is not None:
+            to_trace(planned, trace_folder)
         # A plan with derived widths has its own machine.
         timed = planned.machine if isinstance(planned, ElementPlan) and planned.machine else machine
         mapped: Mapped = (
@@ -223,6 +234,7 @@ class _Asked:
     timeline: Path | None
     folder: Path | None
     streams: Path | None
+    trace: Path | None
     save: Path | None
     groups: bool
     operations: bool
@@ -234,7 +246,7 @@ class _Asked:
 
     def of_streams(self) -> dict[str, Path | bool | None]:
         """Options for a compiler's output."""
-        return {"--streams": self.streams, "--groups": self.groups}
+        return {"--streams": self.streams, "--fhetch": self.trace, "--groups": self.groups}
 
     def of_plans(self) -> dict[str, bool]:
         """Options for plans of CKKS and BGV on any machine."""
@@ -260,7 +272,7 @@ class _Asked:
 
     def written(self) -> list[Path]:
         """The written files, in the order in which the command prints them."""
-        return [path for path in (self.timeline, self.folder, self.streams, self.save) if path is not None]
+        return [path for path in (self.timeline, self.folder, self.streams, self.trace, self.save) if path is not None]
 
 
 def _expect_rounds(program: str, schedule: str | None) -> None:

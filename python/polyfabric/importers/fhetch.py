@@ -1,4 +1,4 @@
-"""`.fhetch` traces: instructions on polynomials modulo one prime, as the kernel program that machines execute.
+"""`.fhetch` traces: instructions on polynomials modulo one prime, read as the kernel program that machines execute, and written from one.
 
     modulus_count 2
     m[0] 0xFFFFFFFFFFFFFFFF
@@ -20,15 +20,17 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import _native
 from ..errors import InputError, ProgramError
-from ..host.files import read_bytes
+from ..host.files import path_of, read_bytes, write_bytes, write_together
 from ..host.names import suggestion
 
-MANIFEST = "fhetch_replay.json"
+MANIFEST, TRACE = "fhetch_replay.json", "program.fhetch"
+"""Names of the files in a folder; those of read traces may have others."""
 LARGEST_MANIFEST = 1 << 26
 LARGEST_IDS = 1 << 26
 MOST_INSTRUCTIONS = 500_000
@@ -250,6 +252,48 @@ KEYS = {
     "precomputed": "bootstrap_precomp_ids",
 }
 """Names of the inputs that are no ciphertexts, by the manifest's field with their addresses."""
+
+
+KIND_KEYS = {"relinearisation": "evalmult key", "galois": "automorphism keys", "public": "precomputed"}
+"""Names in `KEYS` of what is given to a kernel program besides inputs, by its kind."""
+
+
+def write(kernel: _native.RnsKernel, folder: str | Path, scheme: str | None = None) -> Path:
+    """Writes a kernel program, its manifest and the files that it names to a folder; returns the path of the trace. Values of public polynomials
+    have no place in the format, so they are inputs."""
+    degree, text, given, outputs = kernel.fhetch(MOST_INSTRUCTIONS)
+    if degree not in DEGREES:
+        raise ProgramError(
+            f"a ring of {degree} coefficients; those of .fhetch have {DEGREES[0]} to {DEGREES[-1]}: choose a larger parameter set"
+        )
+    contents = {TRACE: text.encode()}
+    files = {"instructions": TRACE, "inputs": "inputs.json", "outputs": "outputs.json"}
+    inputs = []
+    for number, (kind, name, addresses) in enumerate(given):
+        if len(addresses) > MOST_PARTS:
+            raise ProgramError(
+                f"{len(addresses):,} polynomials of {name or KIND_KEYS[kind]}, but a trace lists {MOST_PARTS:,} at most; write a part of the program"
+            )
+        if kind in KIND_KEYS:
+            ids = files[KEYS[KIND_KEYS[kind]]] = f"{kind}.ids"
+        else:
+            ids = f"input-{number}.ids"
+            inputs.append({"name": name, "ids_file": ids})
+        contents[ids] = b"".join(word.to_bytes(8, "little") for word in (len(addresses), *addresses))
+    returned: dict[str, list[dict[str, Any]]] = {}
+    for name, part, elements in outputs:
+        returned.setdefault(name, []).append({"poly_index": part, "elements": elements})
+    listed = [{"name": name, "ciphertext_data": parts} for name, parts in returned.items()]
+    context = {**({} if scheme is None else {"scheme_name": scheme.upper()}), "ring_dimension": degree}
+    manifest = {"program_name": TRACE, "crypto_context": context, "files": files}
+    for name, data in (
+        ("inputs.json", {"inputs": inputs}),
+        ("outputs.json", {"outputs": listed}),
+        (MANIFEST, manifest),
+    ):
+        contents[name] = json.dumps(data, indent=1).encode()
+    write_together(folder, {name: partial(write_bytes, data=data) for name, data in contents.items()})
+    return path_of(folder) / TRACE
 
 
 # -- the program ------------------------------------------------------------------------------------------------------

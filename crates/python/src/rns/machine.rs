@@ -11,9 +11,9 @@ use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::{LevelPolicy, RnsLowering, Target, lower};
 use polyfabric_program::rns::noise::Encryption;
 use polyfabric_program::rns::parameters;
-use polyfabric_program::rns::text::parse_kernel;
+use polyfabric_program::rns::text::{Fhetch, Given, parse_kernel};
 use polyfabric_schemes::ckks::{Encoder, sets};
-use polyfabric_schemes::rns::RnsPolynomial;
+use polyfabric_schemes::rns::{KeyId, RnsPolynomial};
 use polyfabric_sim::trace::TraceOptions;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -91,7 +91,36 @@ impl PyRnsKernel {
     fn text(&self) -> String {
         self.kernel.to_string()
     }
+
+    /// N, and the program in `.fhetch` with `most` instructions at most; what is given, by kind ("input", "public", "relinearisation", "galois" or
+    /// "key") and name, with its addresses; and the addresses of each output.
+    fn fhetch(&self, py: Python<'_>, most: usize) -> PyResult<PyFhetch> {
+        detached(py, || {
+            let fhetch = Fhetch::of(&self.kernel, most).map_err(Failure::of(Kind::Program))?;
+            let mut given: Vec<_> = fhetch.given.iter().collect();
+            given.sort_by_key(|(given, limb, _)| (given, limb));
+            let mut grouped: Vec<(&'static str, String, Vec<u64>)> = Vec::new();
+            for (given, _, address) in given {
+                let (kind, name) = match given {
+                    Given::Input { name, .. } => ("input", name.to_string()),
+                    Given::Plaintext { .. } => ("public", String::new()),
+                    Given::Key { key: KeyId::Relinearisation, .. } => ("relinearisation", String::new()),
+                    Given::Key { key: KeyId::Galois(_) | KeyId::GaloisAfter(_), .. } => ("galois", String::new()),
+                    Given::Key { key, .. } => ("key", key.to_string()),
+                };
+                match grouped.last_mut() {
+                    Some((last, known, addresses)) if (*last, &*known) == (kind, &name) => addresses.push(*address),
+                    _ => grouped.push((kind, name, vec![*address])),
+                }
+            }
+            let outputs = fhetch.outputs.into_iter().map(|(name, part, addresses)| (name.to_string(), part, addresses));
+            Ok((self.kernel.degree.get(), fhetch.text, grouped, outputs.collect()))
+        })
+    }
 }
+
+/// A `.fhetch` trace: N, text, groups of given polynomials, outputs.
+type PyFhetch = (usize, String, Vec<(&'static str, String, Vec<u64>)>, Vec<(String, u16, Vec<u64>)>);
 
 /// A kernel program mapped to a machine.
 #[pyclass(name = "MappedProgram", frozen)]

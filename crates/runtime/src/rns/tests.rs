@@ -5,11 +5,14 @@ use super::{RunError, interpreter};
 use crate::NoProgress;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
-use polyfabric_kernels::modular::Modulus;
+use polyfabric_kernels::isa::Isa;
+use polyfabric_kernels::modular::{Modulus, reference};
+use polyfabric_kernels::ntt::Ntt;
 use polyfabric_kernels::primes::PrimeClass;
 use polyfabric_program::rns::kernel::{
     Conversion, DigitWindow, KernelBuilder, KernelProgram, LimbSet, OpKind, PublicPolynomial, ValueId, ValueType,
 };
+use polyfabric_program::rns::text::{Fhetch, FhetchError, Given};
 use polyfabric_schemes::random::MaskSeed;
 use polyfabric_schemes::rns::{
     Domain, Gadget, GadgetLiteral, KeyId, KeySet, KeyStorage, LimbId, Part, Ring, RnsPolynomial, SwitchingKey,
@@ -17,6 +20,7 @@ use polyfabric_schemes::rns::{
 use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) const CONVERSIONS: [Conversion; 3] = [Conversion::Approximate, Conversion::Balanced, Conversion::Centred];
@@ -550,4 +554,128 @@ fn mismatches_are_rejected() {
     builder.output("y", 0, b);
     let program = builder.finish().unwrap();
     assert!(matches!(Executor::new(&program, &keys).unwrap_err(), RunError::Key(_)));
+}
+
+/// Executes a `.fhetch` trace instruction by instruction, with the memory at its start.
+fn traced(text: &str, ring: &Ring, mut memory: HashMap<u64, Vec<u64>>) -> HashMap<u64, Vec<u64>> {
+    let n = ring.degree().get();
+    for line in text.lines().filter(|line| line.starts_with("sr_")) {
+        let (name, rest) = line.split_once(' ').unwrap();
+        let cells: Vec<&str> = rest.split(", ").collect();
+        let named = |key: &str| cells.iter().find_map(|cell| cell.strip_prefix(key)?.parse::<u64>().ok());
+        let q = ring.modulus(LimbId(named("m=").unwrap() as u16 - 1));
+        let mut addresses = cells.iter().filter_map(|cell| cell.strip_prefix('%')?.parse::<u64>().ok());
+        let target = addresses.next().unwrap();
+        // Residues modulo another prime are taken as they are.
+        let read = |address| memory.get(&address).cloned().unwrap_or_else(|| vec![0; n]);
+        let operands: Vec<Vec<u64>> = addresses.map(read).collect();
+        let a: Vec<u64> = operands[0].iter().map(|&word| word % q.value()).collect();
+        let scalar = cells.iter().find_map(|cell| cell.parse::<u64>().ok());
+        let ntt = Ntt::<u64>::with_isa(ring.degree(), q, Isa::Portable).unwrap();
+        assert!(named("omega=").is_none_or(|root| reference::power(q, root, n as u64) == q.value() - 1), "{line}");
+        let with = |word: fn(Modulus, u64, u64) -> u64| match scalar {
+            Some(scalar) => a.iter().map(|&x| word(q, x, scalar)).collect(),
+            None => a.iter().zip(&operands[1]).map(|(&x, &y)| word(q, x, y)).collect::<Vec<u64>>(),
+        };
+        let turned = |words: &[u64]| {
+            let element = GaloisElement::new(ring.degree(), named("k=").unwrap() as usize).unwrap();
+            element.apply_reference(q, words)
+        };
+        let transformed = |words: &[u64], forward: bool| {
+            let mut words = words.to_vec();
+            if forward {
+                ntt.forward(&mut words)
+            } else {
+                ntt.inverse(&mut words)
+            }
+            words
+        };
+        let made = match name {
+            "sr_addp" | "sr_addps" => with(reference::add),
+            "sr_subp" => with(reference::sub),
+            "sr_mulp" | "sr_mulps" => with(reference::multiply),
+            "sr_negp" => a.iter().map(|&x| reference::sub(q, 0, x)).collect(),
+            "sr_addps_coeff" => {
+                let mut a = a;
+                a[0] = reference::add(q, a[0], scalar.unwrap());
+                a
+            }
+            "sr_ntt" => transformed(&a, true),
+            "sr_intt" => transformed(&a, false),
+            "sr_automorph_coeff" => turned(&a),
+            "sr_automorph_eval" => transformed(&turned(&transformed(&a, false)), true),
+            _ => panic!("{line}"),
+        };
+        memory.insert(target, made);
+    }
+    memory
+}
+
+fn traces_agree(seed: u64, log2_degree: u32, q: usize, p: usize, ops: usize) -> Result<(), TestCaseError> {
+    let generator = &mut StdRng::seed_from_u64(seed);
+    let ring = ring(log2_degree, q, p, generator);
+    let literal = GadgetLiteral::hybrid(q + p, 2, 0);
+    let rows = literal.digits.len();
+    let keys = keys(&ring, literal, &IDS, generator);
+    let program = program(&ring, rows, ops, generator);
+    let expanded = program.expanded().unwrap();
+    let unsaid = expanded.ops.iter().any(|op| match &op.kind {
+        OpKind::SubDigit { .. } => true,
+        OpKind::BaseConversion { conversion, .. } => {
+            *conversion == Conversion::Centred && expanded.value(op.operands[0]).limbs.len() > 1
+        }
+        _ => false,
+    });
+    let fhetch = Fhetch::of(&program, 1 << 20);
+    prop_assert_eq!(fhetch.is_err(), unsaid);
+    let Ok(fhetch) = fhetch else { return Ok(()) };
+    let count = fhetch.text.lines().filter(|line| line.starts_with("sr_")).count();
+    let again = Fhetch::of(&program, count);
+    prop_assert_eq!(again.as_ref(), Ok(&fhetch));
+    prop_assert_eq!(Fhetch::of(&program, count - 1), Err(FhetchError::Long { most: count - 1 }));
+    let inputs = inputs(&program, &ring, generator);
+    let memory = fhetch.given.iter().map(|(given, limb, address)| {
+        let words = match given {
+            Given::Input { part, .. } => {
+                let input = &inputs[usize::from(*part)];
+                input.limb(input.position(*limb).unwrap()).to_vec()
+            }
+            Given::Plaintext { plaintext, evaluation } => {
+                let mut words = vec![0; ring.degree().get()];
+                program.plaintexts[*plaintext as usize].residues(ring.modulus(*limb), &mut words);
+                if *evaluation {
+                    Ntt::<u64>::with_isa(ring.degree(), ring.modulus(*limb), Isa::Portable)
+                        .unwrap()
+                        .forward(&mut words);
+                }
+                words
+            }
+            Given::Key { key, row, mask } => {
+                let key = keys.get(*key).unwrap();
+                let part = if *mask { Part::Mask } else { Part::Body };
+                let position = key.limbs().iter().position(|other| other == limb).unwrap();
+                key.limb(part, usize::from(*row), position, &mut vec![0; ring.degree().get()]).to_vec()
+            }
+        };
+        (*address, words)
+    });
+    let memory = traced(&fhetch.text, &ring, memory.collect());
+    let inputs: Vec<&RnsPolynomial> = inputs.iter().collect();
+    let expected = interpreter::run(&program, &keys, &inputs, &NoProgress).unwrap();
+    for ((name, part, addresses), expected) in fhetch.outputs.iter().zip(&expected) {
+        for (position, address) in addresses.iter().enumerate() {
+            prop_assert!(memory[address] == expected.limb(position), "limb {position} of {name} part {part}");
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// Each instruction alone, by what it says, gives the interpreter's words. Programs that no instructions say are refused.
+    #[test]
+    fn random_programs_as_fhetch(seed: u64, log2_degree in 4u32..=8, q in 1usize..5, p in 1usize..4, ops in 1usize..16) {
+        traces_agree(seed, log2_degree, q, p, ops)?;
+    }
 }

@@ -43,11 +43,13 @@
 //! | `inner_product` | key `rows` `[` row `,` .. `]` |
 //! | `mod_down` | `drop` limbs, conversion, `modulo` t for BGV |
 
+mod fhetch;
 mod kernel;
 mod parse_kernel;
 mod parse_program;
 mod program;
 
+pub use fhetch::{Fhetch, FhetchError, Given};
 pub use parse_kernel::parse_kernel;
 pub use parse_program::parse_program;
 
