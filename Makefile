@@ -169,6 +169,7 @@ SLOW := \
 	f1::tests::lockstep::clusters_that_share_operations_are_replayed_word_for_word_and_sooner \
 	f1::tests::lockstep::rows_of_equal_operations_are_replayed_word_for_word \
 	optimiser::tests::the_committed_table_is_the_optimisers \
+	rns::tests::long_tables_of_machines_keep_their_bound \
 	osiris::tests::a_key_switch_at_the_largest_ring_matches_the_interpreter \
 	osiris::tests::ciphertexts::a_rotation_at_the_largest_ring_decrypts
 

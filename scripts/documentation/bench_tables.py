@@ -294,6 +294,23 @@ def lookups(found: dict[str, Any]) -> Rows:
     return [cells(row) for row in found["rows"]]
 
 
+LOOKUP_JOBS = ("program", "values", "set", "tables", "ours, µs a value", "TFHE, ms a value", "speed-up")
+
+
+def lookup_jobs(found: dict[str, Any]) -> Rows:
+    """One line per program on a batch, and TFHE's time of one value."""
+
+    def cells(row: Row) -> tuple[str, ...]:
+        ours, tfhe = row["ours"], row.get("tfhe")
+        own = (row["job"], f"{ours['values']:,}", f"`{ours['parameters']}`", str(ours["lookups"]), f"{ours['us']:.0f}")
+        return (
+            *own,
+            *((f"{1e3 * tfhe['seconds']:.0f}", f"{1e6 * tfhe['seconds'] / ours['us']:.0f}×") if tfhe else ("–", "")),
+        )
+
+    return [cells(row) for row in found["jobs"]]
+
+
 SUITE = (
     "workload",
     "values",
@@ -508,6 +525,7 @@ TABLES = {
     "whole-programs": ("whole-programs", WHOLE, whole_programs),
     "estimated-costs": ("estimated-costs", ESTIMATES, estimated_costs),
     "lookups": ("bench-lookups", LOOKUPS, lookups),
+    "lookup-jobs": ("bench-lookup-jobs", LOOKUP_JOBS, lookup_jobs),
     "integers": ("bench-integers", INTEGERS, integers),
     "integers-avx2": ("bench-integers-avx2", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
