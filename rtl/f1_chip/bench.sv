@@ -1,4 +1,4 @@
-// In: kind, number, component, and words. Kind 0 is an instruction, whose words are address, is_last, cycles, begin_cycle, operation; its number is the group. Kind 1 is the row `component` of the table `number`; 2 starts; 3 is a word of the memory stack. Out: failed, a stored word.
+// In: kind, number, component, and words. Kind 0 is a word of the memory, at the address that number and component are together; 1 is the row `component` of the table `number`; 2 starts, with three numbers of 16 bits: cycles before the run, instructions, address of the first. The memory has the stack's words of a vector one after another, and answers after LATENCY cycles. Out: failed, the number of a stored vector, its word.
 module bench #(
     parameter int unsigned LANES = 8,
     parameter int unsigned TABLES = 6,
@@ -11,20 +11,54 @@ module bench #(
     parameter int unsigned CLUSTERS = 2,
     parameter int unsigned NETWORK = 3,
     parameter int unsigned DEPTH = 512,
+    parameter int unsigned LATENCY = 200,
     localparam int unsigned WIDTH = 32,
-    localparam int unsigned OPERATION = 7 + $clog2(TABLES) + 2 * WIDTH + 4 * $clog2(LANES) + 1
+    localparam int unsigned WORD = LANES * WIDTH,
+    localparam int unsigned ADDRESS = 16
 ) (
     input logic clock,
     input logic reset,
     input logic in_valid,
-    input logic [18+LANES*WIDTH-1:0] in_data,
+    input logic [18+WORD-1:0] in_data,
     output logic out_valid,
-    output logic [LANES*WIDTH:0] out_data
+    output logic [16+WORD:0] out_data
 );
     logic [1:0] kind;
-    logic [LANES*WIDTH-1:0] words;
+    logic [WORD-1:0] words;
+    logic start, row, fetch, moves, stores, fetched;
+    logic [15:0] vector, held, moved;
+    logic [$clog2(LANES)-1:0] left, chunk;
+    logic [ADDRESS-1:0] next, place, answered;
     assign kind = in_data[1:0];
-    assign words = in_data[18+:LANES*WIDTH];
+    assign words = in_data[18+:WORD];
+    assign start = in_valid && kind == 2;
+    assign row = in_valid && kind == 1;
+
+    // The memory stack.
+    logic [WORD-1:0] memory[1<<ADDRESS];
+    assign moved = moves ? vector : held;
+    assign chunk = moves ? '0 : -left;
+    assign place = fetch ? next : ADDRESS'(32'(moved) * LANES + 32'(chunk));
+    always_ff @(posedge clock) begin
+        if (in_valid && kind == 0) memory[in_data[2+:ADDRESS]] <= words;
+        if (out_valid) memory[place] <= out_data[WORD-1:0];
+        held <= moved;
+        if (reset) left <= '0;
+        else if (moves) left <= '1;
+        else if (left != 0) left <= left - 1'b1;
+        next <= start ? words[32+:ADDRESS] : next + ADDRESS'(fetch);
+    end
+    delay #(
+        .CYCLES(LATENCY),
+        .WIDTH(1 + ADDRESS)
+    ) answers (
+        .clock,
+        .reset,
+        .in({fetch, place}),
+        .out({fetched, answered})
+    );
+    assign out_data[WORD+:16] = moved;
+
     f1_chip #(
         .LANES(LANES),
         .TABLES(TABLES),
@@ -40,21 +74,22 @@ module bench #(
     ) chip (
         .clock,
         .reset,
-        .load(in_valid && kind == 0),
-        .group(in_data[2+:8]),
-        .component(in_data[10+:8]),
-        .address(words[$clog2(DEPTH)-1:0]),
-        .is_last(words[16]),
-        .cycles(words[17+:16]),
-        .begin_cycle(words[33+:16]),
-        .operation(words[49+:OPERATION]),
-        .load_row(in_valid && kind == 1),
+        .load_row(row),
         .row(in_data[10+:$clog2(LANES+2)]),
         .table_number(in_data[2+:$clog2(TABLES)]),
-        .in(words),
-        .start(in_valid && kind == 2),
+        .start,
+        .lead(words[15:0]),
+        .instructions(words[31:16]),
+        .fetch,
+        .moves,
+        .stores,
+        .vector,
+        .fetched,
+        .in(row ? words : memory[answered]),
         .out_valid,
-        .out(out_data[LANES*WIDTH-1:0]),
-        .failed(out_data[LANES*WIDTH])
+        .out(out_data[WORD-1:0]),
+        .failed(out_data[WORD+16])
     );
+    logic unused;
+    assign unused = stores;
 endmodule

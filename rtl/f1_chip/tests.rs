@@ -17,30 +17,26 @@ use polyfabric_schemes::rns::LimbId;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 const WIDTH: usize = 32;
-const LANES: usize = 8;
-const CHUNKS: usize = LANES;
-const DEGREE: usize = LANES * CHUNKS;
 const LIMBS: usize = 3;
 const TABLES: usize = 2 * LIMBS;
 const ACCESSES: usize = 2;
 const DEPTH: u64 = 512;
-const ORDER: EvaluationOrder = EvaluationOrder::FourStep { vector: LANES };
 
 fn bits_of(most: usize) -> usize {
     most.next_power_of_two().ilog2() as usize
 }
 
-/// A chip that holds the whole program, with one memory stack that brings a word a cycle.
-fn machine(clusters: usize) -> F1 {
-    let bytes = (DEGREE * 4) as u64;
+/// A chip that holds the whole program of a ring of degree `lanes`², with one memory stack that brings a word a cycle.
+fn machine(lanes: usize, clusters: usize) -> F1 {
+    let bytes = (lanes * lanes * 4) as u64;
     F1 {
         clusters,
         banks: 4,
         stacks: 1,
-        stack_bytes: (LANES * 4) as f64,
+        stack_bytes: (lanes * 4) as f64,
         register_file: 16 * bytes,
         bank_bytes: 32 * bytes,
-        ..f1(LANES)
+        ..f1(lanes)
     }
 }
 
@@ -206,7 +202,7 @@ impl<'a> Routes<'a> {
             let class = if matches!(one.component, Component::Bank(_)) { 0 } else { one.cycle % banks };
             let until = busy.entry((one.component, class)).or_default();
             one.access = until.iter().position(|&until| until <= one.cycle).expect("an access is free");
-            until[one.access] = one.cycle + CHUNKS as u64;
+            until[one.access] = one.cycle + self.machine.lanes as u64;
         }
     }
 }
@@ -227,7 +223,7 @@ impl<'a> Chip<'a> {
     fn new(machine: &'a F1, accepted: &'a Accepted) -> Self {
         let simulation = Bench::new("f1_chip")
             .compact()
-            .parameter("LANES", LANES as u64)
+            .parameter("LANES", machine.lanes as u64)
             .parameter("TABLES", TABLES as u64)
             .parameter("MULTIPLIERS", machine.units[UnitKind::Multiply as usize] as u64)
             .parameter("ADDERS", machine.units[UnitKind::Add as usize] as u64)
@@ -238,6 +234,7 @@ impl<'a> Chip<'a> {
             .parameter("CLUSTERS", machine.clusters as u64)
             .parameter("NETWORK", machine.depth.network)
             .parameter("DEPTH", DEPTH)
+            .parameter("LATENCY", accepted.geometry.load_latency)
             .simulate()
             .expect("a chip");
         let moduli = accepted.translation.moduli.iter();
@@ -245,12 +242,21 @@ impl<'a> Chip<'a> {
         Self { machine, accepted, limbs, simulation }
     }
 
-    fn bus(kind: u8, number: usize, component: usize, words: Bits) -> Bits {
-        let padding = LANES * WIDTH - words.width();
+    /// Words of a vector, and its words' residues.
+    fn lanes(&self) -> usize {
+        self.machine.lanes
+    }
+
+    fn bus(&self, kind: u8, number: usize, component: usize, words: Bits) -> Bits {
+        let padding = self.lanes() * WIDTH - words.width();
         let bus = Bits::new().field(kind, 2).field(number as u64, 8).field(component as u64, 8);
         let words = words.fields(std::iter::repeat_n(0u8, padding), 1);
         let mut reader = Reader::new(words.bytes());
-        (0..LANES).fold(bus, |bus, _| bus.field(reader.unsigned(WIDTH) as u64, WIDTH))
+        (0..self.lanes()).fold(bus, |bus, _| bus.field(reader.unsigned(WIDTH) as u64, WIDTH))
+    }
+
+    fn order(&self) -> EvaluationOrder {
+        EvaluationOrder::FourStep { vector: self.lanes() }
     }
 
     /// The rows of all tables, in the forms that the vectors have: coefficients are plain, and values are Montgomery's.
@@ -258,15 +264,15 @@ impl<'a> Chip<'a> {
         let mut buses = Vec::new();
         for (limb, multiplier) in self.limbs.iter().enumerate() {
             for inverse in [false, true] {
-                let rows = rows(multiplier.modulus(), LANES, CHUNKS, inverse);
+                let rows = rows(multiplier.modulus(), self.lanes(), self.lanes(), inverse);
                 for (number, row) in rows.into_iter().enumerate() {
-                    let form = |factor: u64| match (number < CHUNKS, inverse) {
+                    let form = |factor: u64| match (number < self.lanes(), inverse) {
                         (true, false) => multiplier.enter(multiplier.enter(factor)),
                         (true, true) => factor,
                         (false, _) => multiplier.enter(factor),
                     };
                     let words = Bits::new().fields(row.into_iter().map(form), WIDTH);
-                    buses.push(Self::bus(1, 2 * limb + usize::from(inverse), number, words));
+                    buses.push(self.bus(1, 2 * limb + usize::from(inverse), number, words));
                 }
             }
         }
@@ -299,7 +305,7 @@ impl<'a> Chip<'a> {
                 constant = Some(if values { enter(by) } else { u64::from(by) });
             }
         }
-        let bits = bits_of(DEGREE);
+        let bits = bits_of(self.lanes() * self.lanes());
         Bits::new()
             .fields(operands.iter().map(from).map(|from| from as u64), 2)
             .fields([negate, constant.is_some(), subtract].map(u8::from), 1)
@@ -310,21 +316,22 @@ impl<'a> Chip<'a> {
             .field(factor.saturating_sub(1) as u64 / 2, bits)
     }
 
-    /// The instructions of all streams, as the chip loads them; the stream of `late` begins a cycle late.
-    fn instructions(&self, streams: &[Stream], late: Option<Component>) -> Vec<Bits> {
+    /// The instructions of all streams in the order of their cycles, as words of the memory; the stream of `late` begins a cycle late.
+    fn instructions(&self, streams: &[Stream], late: Option<Component>) -> Vec<(u64, Bits)> {
         let mut routes = Routes::new(self.accepted, self.machine);
         let units = routes.units();
-        let mut buses = Vec::new();
+        let mut found = Vec::new();
         for stream in streams {
             let (group, component) = match stream.component {
                 Component::Unit(kind, cluster, unit) => (usize::from(cluster), number_of(self.machine, kind, unit)),
                 Component::Registers(cluster) => (usize::from(cluster), units),
                 Component::Port(way, cluster) => (usize::from(cluster), units + 1 + usize::from(way)),
                 Component::Bank(bank) => (self.machine.clusters, usize::from(bank)),
-                Component::Stack(_) => continue,
+                Component::Stack(stack) => (self.machine.clusters, self.machine.banks + usize::from(stack)),
             };
+            let begin = stream.begin + u64::from(late == Some(stream.component));
             let mut cycle = stream.begin;
-            for (address, instruction) in stream.instructions.iter().enumerate() {
+            for (number, instruction) in (1..).zip(&stream.instructions) {
                 let key = (stream.component, cycle, instruction.operation);
                 let routed = routes.routed.get_mut(&key).and_then(VecDeque::pop_front).expect("an action has it");
                 let operation = match (routed, instruction.operation) {
@@ -350,25 +357,47 @@ impl<'a> Chip<'a> {
                         };
                         Bits::new().field(place, 8).field(source as u64, 8)
                     }
+                    (Routed::Stack, Operation::Load(value)) => Bits::new().field(0, 1).field(value, 16),
+                    (Routed::Stack, Operation::Store(value)) => Bits::new().field(1, 1).field(value, 16),
                     _ => unreachable!("another kind of instruction"),
                 };
-                let last = address + 1 == stream.instructions.len();
-                let head = Bits::new().field(address as u64, 16).field(u8::from(last), 1).field(instruction.wait, 16);
-                let mut words = head.field(stream.begin + u64::from(late == Some(stream.component)), 16);
+                let head = Bits::new().fields([group as u64, component as u64], 8);
+                let head = head.field(u8::from(number == stream.instructions.len()), 1);
+                let mut words = head.field(instruction.wait, 16).field(begin, 16);
                 let mut reader = Reader::new(operation.bytes());
                 for _ in 0..operation.width() {
                     words = words.field(reader.unsigned(1) as u8, 1);
                 }
-                buses.push(Self::bus(0, group, component, words));
+                found.push((cycle, words));
                 cycle += instruction.wait;
             }
         }
-        let left = routes
-            .routed
-            .into_iter()
-            .filter(|((component, ..), left)| !left.is_empty() && !matches!(component, Component::Stack(_)));
-        assert_eq!(left.count(), 0, "actions without an instruction");
-        buses
+        assert!(routes.routed.values().all(VecDeque::is_empty), "actions without an instruction");
+        found.sort_by_key(|&(cycle, _)| cycle);
+        found
+    }
+
+    /// The fewest cycles from the first fetch to cycle 0 with which each instruction is there before its cycle.
+    fn lead(&self, instructions: &[(u64, Bits)]) -> i64 {
+        let actions = self.accepted.actions.iter();
+        let moves = actions.filter(|timed| matches!(timed.action, Action::Load { .. } | Action::Store { .. }));
+        let busy: HashSet<i64> =
+            moves.flat_map(|timed| timed.cycle as i64..timed.cycle as i64 + self.lanes() as i64).collect();
+        let mut lead = 1;
+        loop {
+            let (mut now, mut worst) = (-lead, 0);
+            for &(cycle, _) in instructions {
+                while busy.contains(&now) {
+                    now += 1;
+                }
+                worst = worst.max(now + self.accepted.geometry.load_latency as i64 + 1 - cycle as i64);
+                now += 1;
+            }
+            if worst == 0 {
+                return lead;
+            }
+            lead += worst;
+        }
     }
 
     /// The vector of a leaf in the chip's order and form.
@@ -388,38 +417,48 @@ impl<'a> Chip<'a> {
         };
         let multiplier = self.limbs[leaf.limb().index()];
         let words: Vec<u64> = residues.iter().map(|&residue| multiplier.enter(residue)).collect();
-        EvaluationOrder::BitReversed.convert(ORDER, degree, &words)
+        EvaluationOrder::BitReversed.convert(self.order(), degree, &words)
     }
 
-    /// Loads, starts and runs; returns what is stored, and the number of cycle 0.
+    /// Fills the memory, starts and runs; returns what is stored, and the number of cycle 0.
     fn run(&self, case: &Case, streams: &[Stream], late: Option<Component>) -> (Vec<Output>, u64) {
-        let mut buses: Vec<Option<Bits>> = self.tables().into_iter().map(Some).collect();
-        buses.extend(self.instructions(streams, late).into_iter().map(Some));
-        buses.push(Some(Self::bus(2, 0, 0, Bits::new())));
-        let zero = buses.len() as u64;
-        let mut words: BTreeMap<u64, Bits> = BTreeMap::new();
+        let mut buses = self.tables();
         let graph = &self.accepted.translation.graph;
+        let instructions = self.instructions(streams, late);
+        let lead = self.lead(&instructions);
+        let mut fill = |address: usize, words: Bits| buses.push(self.bus(0, address & 255, address >> 8, words));
         for timed in &self.accepted.actions {
             let Action::Load { value, .. } = timed.action else { continue };
             let leaf = (value as usize).checked_sub(graph.len()).expect("the chip holds all results");
             let vector = self.vector(case, self.accepted.translation.leaves[leaf].leaf);
-            for (cycle, chunk) in (timed.cycle + self.accepted.geometry.load_latency..).zip(vector.chunks(LANES)) {
-                let word = Bits::new().fields(chunk.iter().copied(), WIDTH);
-                assert!(words.insert(cycle, Self::bus(3, 0, 0, word)).is_none(), "two words in cycle {cycle}");
+            for (chunk, words) in vector.chunks(self.lanes()).enumerate() {
+                fill(value as usize * self.lanes() + chunk, Bits::new().fields(words.iter().copied(), WIDTH));
             }
         }
-        let cycles = self.accepted.checked.cycles;
-        buses.extend((0..cycles).map(|cycle| words.remove(&cycle)));
-        (self.simulation.run(buses, 8).expect("a run"), zero)
+        let (first, count) = (self.vectors() * self.lanes(), instructions.len());
+        for (address, (_, words)) in (first..).zip(instructions) {
+            fill(address, words);
+        }
+        buses.push(self.bus(2, 0, 0, Bits::new().fields([lead as u64 - 1, count as u64, first as u64], 16)));
+        let zero = buses.len() as u64 + lead as u64;
+        let idle = zero as usize + self.accepted.checked.cycles as usize + 8 - buses.len();
+        (self.simulation.run(buses.into_iter().map(Some), idle).expect("a run"), zero)
+    }
+
+    /// Numbers of vectors: results and leaves.
+    fn vectors(&self) -> usize {
+        let translation = &self.accepted.translation;
+        translation.graph.len() + translation.leaves.len()
     }
 }
 
 /// Whether every stored word is the interpreter's in the schedule's cycle, and no stream or access failed.
 fn is_the_schedules(chip: &Chip<'_>, case: &Case, (outputs, zero): &(Vec<Output>, u64)) -> bool {
+    let lanes = chip.lanes();
     let mut stored: BTreeMap<u64, (u32, usize)> = BTreeMap::new();
     for timed in &chip.accepted.actions {
         if let Action::Store { value, .. } = timed.action {
-            stored.extend((0..CHUNKS).map(|chunk| (zero + timed.cycle + chunk as u64, (value, chunk))));
+            stored.extend((0..lanes).map(|chunk| (zero + timed.cycle + chunk as u64, (value, chunk))));
         }
     }
     let mut vectors: HashMap<u32, Vec<u64>> = HashMap::new();
@@ -427,9 +466,9 @@ fn is_the_schedules(chip: &Chip<'_>, case: &Case, (outputs, zero): &(Vec<Output>
     for output in outputs {
         let Some(&(value, chunk)) = stored.get(&output.cycle) else { return false };
         let mut reader = Reader::new(&output.bytes);
-        let words = vectors.entry(value).or_insert_with(|| vec![0; DEGREE]);
-        words[chunk * LANES..][..LANES].fill_with(|| reader.unsigned(WIDTH) as u64);
-        failed |= reader.unsigned(1) == 1;
+        let words = vectors.entry(value).or_insert_with(|| vec![0; lanes * lanes]);
+        words[chunk * lanes..][..lanes].fill_with(|| reader.unsigned(WIDTH) as u64);
+        failed |= reader.unsigned(16) as u32 != value || reader.unsigned(1) == 1;
     }
     let translation = &chip.accepted.translation;
     let degree = case.program.degree;
@@ -438,35 +477,47 @@ fn is_the_schedules(chip: &Chip<'_>, case: &Case, (outputs, zero): &(Vec<Output>
             let value = translation.graph.number(of[0]) as u32;
             let Some(words) = vectors.get(&value) else { return false };
             let residues: Vec<u64> = words.iter().map(|&word| chip.limbs[limb.index()].leave(word)).collect();
-            let found = ORDER.convert(EvaluationOrder::BitReversed, degree, &residues);
+            let found = chip.order().convert(EvaluationOrder::BitReversed, degree, &residues);
             expected.position(*limb).is_some_and(|position| expected.limb(position) == &found[..])
         })
     });
     same && !failed && outputs.len() == stored.len()
 }
 
-#[test]
-#[ignore = "needs Verilator: make rtl"]
-fn two_clusters_compute_a_key_switch_from_their_streams() {
-    let case = Case::new(DEGREE, |ring, gadget| {
+/// A rotation with its key switch.
+fn case(lanes: usize) -> Case {
+    Case::new(lanes * lanes, |ring, gadget| {
         let (mut builder, rotated, _) = rotation(ring, gadget);
         for (part, value) in rotated.into_iter().enumerate() {
             builder.output("z", part as u16, value);
         }
         builder.finish().expect("a program")
-    });
-    let machine = machine(2);
+    })
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn two_clusters_compute_a_key_switch_from_their_streams() {
+    let (case, machine) = (case(8), machine(8, 2));
     let accepted = compile(&machine, &case.program).expect("it compiles");
     let chip = Chip::new(&machine, &accepted);
     let streams = decode(&encode(&accepted.streams(&machine))).expect("the compiler's file");
     assert!(is_the_schedules(&chip, &case, &chip.run(&case, &streams, None)));
-    // Everything but the memory stack is simulated, and a cycle matters to each component.
-    let all = streams.iter().map(|stream| stream.component);
-    let simulated: Vec<Component> = all.filter(|component| !matches!(component, Component::Stack(_))).collect();
-    // The program has no work for second multipliers.
-    assert_eq!(simulated.len(), 2 * (5 + 1 + 3) + 4, "{simulated:?}");
-    for component in simulated {
+    // A cycle matters to each component. The program has no work for second multipliers.
+    let components: Vec<Component> = streams.iter().map(|stream| stream.component).collect();
+    assert_eq!(components.len(), 2 * (5 + 1 + 3) + 4 + 1, "{components:?}");
+    for component in components {
         let late = chip.run(&case, &streams, Some(component));
         assert!(!is_the_schedules(&chip, &case, &late), "{component} a cycle late");
     }
+}
+
+#[test]
+#[ignore = "slow: make rtl RTL_ARGS=full"]
+fn full_size_a_key_switch_of_a_ring_of_4096() {
+    let (case, machine) = (case(64), machine(64, 1));
+    let accepted = compile(&machine, &case.program).expect("it compiles");
+    let chip = Chip::new(&machine, &accepted);
+    let streams = decode(&encode(&accepted.streams(&machine))).expect("the compiler's file");
+    assert!(is_the_schedules(&chip, &case, &chip.run(&case, &streams, None)));
 }

@@ -38,7 +38,6 @@ module f1_cluster #(
     input logic reset,
     input logic load,  // an instruction
     input logic [$clog2(COMPONENTS)-1:0] component,
-    input logic [$clog2(DEPTH)-1:0] address,
     input logic is_last,
     input logic [15:0] cycles,
     input logic [15:0] begin_cycle,
@@ -47,8 +46,8 @@ module f1_cluster #(
     input logic [ROW_BITS-1:0] row,
     input logic [TABLE_BITS-1:0] table_number,
     input logic [LANES-1:0][WIDTH-1:0] factors,
-    input logic start,
-    input logic [CLASS-1:0] now,
+    input logic running,
+    input logic [15:0] now,
     input logic [BANKS-1:0][WORD-1:0] from_banks,
     input logic [CLUSTERS-1:0][WORD-1:0] from_clusters,
     output logic [WORD-1:0] to_clusters,
@@ -100,12 +99,12 @@ module f1_cluster #(
                 .clock,
                 .reset,
                 .load(chosen),
-                .address,
                 .is_last,
                 .cycles,
                 .begin_cycle,
                 .operation,
-                .start,
+                .running,
+                .now,
                 .valid(moves),
                 .issued(moved),
                 .late(late[number])
@@ -125,19 +124,19 @@ module f1_cluster #(
                 .clock,
                 .reset,
                 .load(chosen),
-                .address,
                 .is_last,
                 .cycles,
                 .begin_cycle,
                 .operation,
-                .start,
+                .running,
+                .now,
                 .valid,
                 .issued,
                 .late(late[number])
             );
             assign active[number] = valid || left != 0;
             assign current[number] = valid ? issued : held;
-            assign class_number[number] = valid ? now : held_class;
+            assign class_number[number] = valid ? now[CLASS-1:0] : held_class;
             always_ff @(posedge clock) begin
                 held <= current[number];
                 held_class <= class_number[number];
@@ -168,7 +167,7 @@ module f1_cluster #(
     ) registers (
         .clock,
         .reset,
-        .now,
+        .now(now[CLASS-1:0]),
         .valid(moves),
         .start(starts),
         .sources({from_cluster, from_scratchpad, results}),

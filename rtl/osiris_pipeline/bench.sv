@@ -1,4 +1,4 @@
-// In: tables and commands of mod_change; whether to write constants of the Hadamard units, number, words; commands to read for the change of modulus and to write its results (start, slots, limbs, places); for each Hadamard unit what to multiply (start, slots, limbs, division, terms, constants, places) and where results go (start, slots, limbs, division, places); the next limb of a key generator (start, generator, seed, number, modulus, mask, cycles); whether a tile is loaded and whether one is stored, place, number; the tile. Out: whether a tile is lost, whether accesses clash, whether a tile is stored; the tile.
+// In: tables and commands of mod_change; whether to write constants of the Hadamard units, number, words; commands to read for the change of modulus and to write its results (start, slots, limbs, places); for each Hadamard unit what to multiply (start, slots, limbs, division, terms, constants, places) where results go (start, slots, limbs, division, places), what to add (start, slots, limbs, constants, both places), and where sums go (start, slots, limbs, places); the automorphism unit's settings (whether to write, column, tile, settings), its limb (start, half, place), and where that goes (start, place); the next limb of a key generator (start, generator, seed, number, modulus, mask, cycles); whether a tile is loaded and whether one is stored, place, number; the tile. Out: whether a tile is lost, whether accesses clash, whether a tile is stored; the tile.
 module bench #(
     parameter int unsigned WIDTH = 40,
     parameter int unsigned LANES = 512,
@@ -30,11 +30,14 @@ module bench #(
     localparam int unsigned STREAM = 1 + 2 * SLOT_BITS + LIMBS * PLACE_BITS,
     localparam int unsigned MULTIPLY = STREAM + 1 + CELL_BITS + CONSTANT_BITS,
     localparam int unsigned RESULT = STREAM + 1,
+    localparam int unsigned ADD = STREAM + LIMBS * PLACE_BITS + CONSTANT_BITS,
+    localparam int unsigned COLUMN_BITS = $clog2(2 * $clog2(LANES) - 1),
+    localparam int unsigned MOVE = 1 + COLUMN_BITS + TILE_BITS + LANES / 2 + 2 + TILE_BITS + 2 * PLACE_BITS,
     localparam int unsigned SEED = 1 + GENERATOR_BITS + 256 + 64 + 2 * WIDTH + TILE_BITS + 2,
     localparam int unsigned CHANNEL = 2 + 2 * (PLACE_BITS + TILE_BITS),
-    localparam int unsigned SIDE = MULTIPLY + RESULT,
+    localparam int unsigned SIDE = MULTIPLY + RESULT + ADD + STREAM,
     localparam int unsigned TILE = LANES * WIDTH,
-    localparam int unsigned BUS = CHANGE + ENTRY + 2 * STREAM + SIDES * SIDE + SEED + CHANNEL + TILE
+    localparam int unsigned BUS = CHANGE + ENTRY + 2 * STREAM + SIDES * SIDE + MOVE + SEED + CHANNEL + TILE
 ) (
     input logic clock,
     input logic reset,
@@ -75,15 +78,33 @@ module bench #(
     logic [SIDES-1:0][CELL_BITS-1:0] multiply_terms;
     logic [SIDES-1:0][CONSTANT_BITS-1:0] multiply_entry;
     logic [SIDES-1:0][LIMBS-1:0][PLACE_BITS-1:0] multiply_places, result_places;
+    logic [SIDES-1:0] add_start, sum_start;
+    logic [SIDES-1:0][SLOT_BITS-1:0] add_slots, add_limbs, sum_slots, sum_limbs;
+    logic [SIDES-1:0][CONSTANT_BITS-1:0] add_entry;
+    logic [SIDES-1:0][1:0][LIMBS-1:0][PLACE_BITS-1:0] add_places;
+    logic [SIDES-1:0][LIMBS-1:0][PLACE_BITS-1:0] sum_places;
     for (genvar side = 0; side < SIDES; side++) begin : sides
-        logic multiplies, results;
+        logic multiplies, results, adds, sums;
         assign {
+            sum_places[side], sum_limbs[side], sum_slots[side], sums,
+            add_entry[side], add_places[side], add_limbs[side], add_slots[side], adds,
             result_divides[side], result_places[side], result_limbs[side], result_slots[side], results,
             multiply_entry[side], multiply_terms[side], multiply_divides[side], multiply_places[side], multiply_limbs[side], multiply_slots[side], multiplies
         } = in_data[CHANGE+ENTRY+2*STREAM+side*SIDE+:SIDE];
         assign multiply_start[side] = multiplies && in_valid;
         assign result_start[side] = results && in_valid;
+        assign add_start[side] = adds && in_valid;
+        assign sum_start[side] = sums && in_valid;
     end
+
+    logic write_settings, move_start, moved_start;
+    logic [COLUMN_BITS-1:0] write_column;
+    logic [TILE_BITS-1:0] write_tile, move_inverse_half;
+    logic [LANES/2-1:0] write_crosses;
+    logic [PLACE_BITS-1:0] move_place, moved_place;
+    assign {
+        moved_place, moved_start, move_place, move_inverse_half, move_start, write_crosses, write_tile, write_column, write_settings
+    } = in_data[CHANGE+ENTRY+2*STREAM+SIDES*SIDE+:MOVE];
 
     logic seed_start, load, store, leaves, lost, clash;
     logic [GENERATOR_BITS-1:0] seed_generator;
@@ -97,7 +118,7 @@ module bench #(
     assign {
         load_tile, store_index, store_place, store, load_index, load_place, load,
         seed_expected, seed_mask, seed_modulus, seed_number, seed, seed_generator, seed_start
-    } = in_data[BUS-1:CHANGE+ENTRY+2*STREAM+SIDES*SIDE];
+    } = in_data[BUS-1:CHANGE+ENTRY+2*STREAM+SIDES*SIDE+MOVE];
 
     osiris_pipeline #(
         .WIDTH(WIDTH),
@@ -165,6 +186,24 @@ module bench #(
         .result_limbs,
         .result_divides,
         .result_places,
+        .add_start,
+        .add_slots,
+        .add_limbs,
+        .add_entry,
+        .add_places,
+        .sum_start,
+        .sum_slots,
+        .sum_limbs,
+        .sum_places,
+        .write_settings(write_settings && in_valid),
+        .write_column,
+        .write_tile,
+        .write_crosses,
+        .move_start(move_start && in_valid),
+        .move_inverse_half,
+        .move_place,
+        .moved_start(moved_start && in_valid),
+        .moved_place,
         .seed_start(seed_start && in_valid),
         .seed_generator,
         .seed,

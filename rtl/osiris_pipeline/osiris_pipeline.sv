@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Osiris' units for a key switch (sections IV and V), around the scratchpads: a change of modulus, Hadamard units with their key generators, and the memory channel.
+// Osiris' units for rotations and their key switches (sections IV and V), around the scratchpads: a change of modulus, Hadamard units with their key generators, the automorphism unit, and the memory channel.
 //
 // Everything runs in lockstep. A command starts the counter of a unit's port, in its cycle of the schedule, with the places of the limbs that pass. Reads are told two cycles ahead, one to count and one for the scratchpads, and writes one. `lost` reports a tile that is not where a counter expects it.
 //
@@ -26,6 +26,7 @@ module osiris_pipeline #(
     localparam int unsigned CONSTANT_BITS = $clog2(CONSTANTS),
     localparam int unsigned CELL_BITS = $clog2(CELLS + 1),
     localparam int unsigned PLACE_BITS = $clog2(PLACES),
+    localparam int unsigned COLUMN_BITS = $clog2(2 * $clog2(LANES) - 1),
     localparam int unsigned TILE = LANES * WIDTH
 ) (
     input logic clock,
@@ -61,7 +62,7 @@ module osiris_pipeline #(
     input logic [SLOT_BITS-1:0] forward_limbs,
     input logic [LIMBS-1:0][LIMB_BITS-1:0] forward_moduli,
 
-    // Constants of the Hadamard units: modulus, negated inverse, factors of what is kept and of the remainder.
+    // Constants of the Hadamard units: modulus, negated inverse, factors of what is kept and of the remainder. Sums have the factor 1 instead of the first.
     input logic write_entry,
     input logic [CONSTANT_BITS-1:0] write_number,
     input logic [3:0][WIDTH-1:0] write_words,
@@ -90,6 +91,28 @@ module osiris_pipeline #(
     input logic [SIDES-1:0] result_divides,
     input logic [SIDES-1:0][LIMBS-1:0][PLACE_BITS-1:0] result_places,
 
+    // Sums of two limbs on the other half of a Hadamard unit's multipliers, with constants by position.
+    input logic [SIDES-1:0] add_start,
+    input logic [SIDES-1:0][SLOT_BITS-1:0] add_slots,
+    input logic [SIDES-1:0][SLOT_BITS-1:0] add_limbs,
+    input logic [SIDES-1:0][CONSTANT_BITS-1:0] add_entry,
+    input logic [SIDES-1:0][1:0][LIMBS-1:0][PLACE_BITS-1:0] add_places,
+    input logic [SIDES-1:0] sum_start,
+    input logic [SIDES-1:0][SLOT_BITS-1:0] sum_slots,
+    input logic [SIDES-1:0][SLOT_BITS-1:0] sum_limbs,
+    input logic [SIDES-1:0][LIMBS-1:0][PLACE_BITS-1:0] sum_places,
+
+    // The automorphism unit: settings of its network, as automorphism_benes has them, and one limb from a place to another.
+    input logic write_settings,
+    input logic [COLUMN_BITS-1:0] write_column,
+    input logic [TILE_BITS-1:0] write_tile,
+    input logic [LANES/2-1:0] write_crosses,
+    input logic move_start,
+    input logic [TILE_BITS-1:0] move_inverse_half,
+    input logic [PLACE_BITS-1:0] move_place,
+    input logic moved_start,
+    input logic [PLACE_BITS-1:0] moved_place,
+
     // The next limb of a key generator.
     input logic seed_start,
     input logic [$clog2(SIDES * CELLS)-1:0] seed_generator,
@@ -112,8 +135,11 @@ module osiris_pipeline #(
     output logic lost,
     output logic clash
 );
-    localparam int unsigned READS = 2 + SIDES * 2 * CELLS;
-    localparam int unsigned WRITES = 2 + SIDES * 2;
+    // Of a Hadamard unit: products and sums.
+    localparam int unsigned SIDE_READS = 2 * CELLS + 2;
+    localparam int unsigned SIDE_WRITES = 3;
+    localparam int unsigned READS = 3 + SIDES * SIDE_READS;
+    localparam int unsigned WRITES = 3 + SIDES * SIDE_WRITES;
     localparam int unsigned MOST = LIMBS * PLACE_BITS;
     logic [READS-1:0] reads;
     logic [READS-1:0][PLACE_BITS-1:0] read_places;
@@ -241,13 +267,89 @@ module osiris_pipeline #(
         remainders <= values;
     end
 
+    // The automorphism unit. Tiles leave with another number.
+    localparam int unsigned MOVE_LATENCY = latency::automorphism_benes(LANES);
+    logic move_there, move_expected, move_lost, unused_moved;
+    logic [LIMB_BITS-1:0] unused_move_position, unused_moved_position;
+    logic [RING_BITS-1:0] move_tile_bits, move_bits_there;
+    logic [TILE_BITS-1:0] move_half, move_half_there, move_index, unused_moved_index;
+    limb_sequence #(
+        .LIMBS(LIMBS),
+        .TILE_BITS(TILE_BITS),
+        .WIDTH(RING_BITS + TILE_BITS + PLACE_BITS)
+    ) move_sequence (
+        .clock,
+        .reset,
+        .start(move_start),
+        .tile_bits,
+        .slots(SLOT_BITS'(1)),
+        .limbs(SLOT_BITS'(1)),
+        .reversed(1'b0),
+        .word({tile_bits, move_inverse_half, move_place}),
+        .valid(reads[2]),
+        .position(unused_move_position),
+        .index(read_indices[2]),
+        .held({move_tile_bits, move_half, read_places[2]})
+    );
+    always_ff @(posedge clock) begin
+        move_there <= !reset && reads[2];
+        {move_index, move_half_there, move_bits_there} <= {read_indices[2], move_half, move_tile_bits};
+    end
+    automorphism_benes #(
+        .WIDTH(WIDTH),
+        .LANES(LANES),
+        .TILE_BITS(TILE_BITS)
+    ) automorphism (
+        .clock,
+        .write(write_settings),
+        .write_column,
+        .write_index(write_tile),
+        .write_crosses,
+        .tile_bits(move_bits_there),
+        .inverse_half(move_half_there),
+        .index(move_index),
+        .tile(tiles[2]),
+        .moved_index(write_indices[2]),
+        .moved(written[2])
+    );
+    delay #(
+        .CYCLES(MOVE_LATENCY)
+    ) of_moves (
+        .clock,
+        .reset,
+        .in(move_there),
+        .out(move_expected)
+    );
+    limb_sequence #(
+        .LIMBS(LIMBS),
+        .TILE_BITS(TILE_BITS),
+        .WIDTH(PLACE_BITS)
+    ) moved_sequence (
+        .clock,
+        .reset,
+        .start(moved_start),
+        .tile_bits,
+        .slots(SLOT_BITS'(1)),
+        .limbs(SLOT_BITS'(1)),
+        .reversed(1'b0),
+        .word(moved_place),
+        .valid(writes[2]),
+        .position(unused_moved_position),
+        .index(unused_moved_index),
+        .held(write_places[2])
+    );
+    assign move_lost = move_expected != writes[2];
+    assign unused_moved = &{1'b0, unused_move_position, unused_moved_position, unused_moved_index};
+
     // Hadamard units and their generators.
     logic [3:0][WIDTH-1:0] constants[CONSTANTS];
     always_ff @(posedge clock) if (write_entry) constants[write_number] <= write_words;
     logic [SIDES-1:0] side_lost, divides;
     for (genvar side = 0; side < SIDES; side++) begin : sides
-        localparam int unsigned READ = 2 + side * 2 * CELLS;
-        localparam int unsigned RESULT = 2 + side * 2;
+        localparam int unsigned READ = 3 + side * SIDE_READS;
+        localparam int unsigned ADDENDS = READ + 2 * CELLS;
+        localparam int unsigned RESULT = 3 + side * SIDE_WRITES;
+        localparam int unsigned SUM = RESULT + 2;
         localparam int unsigned WORD = 1 + CELL_BITS + CONSTANT_BITS + MOST;
         logic valid, there, divides_next, result_valid, both, expected;
         logic [LIMB_BITS-1:0] position, result_position;
@@ -259,7 +361,14 @@ module osiris_pipeline #(
         logic [CELLS-1:0] takes, missing;
         logic [CELLS-1:0][LANES-1:0][WIDTH-1:0] digits;
         logic [CELLS-1:0][1:0][LANES-1:0][WIDTH-1:0] rows;
-        logic [1:0][LANES-1:0][WIDTH-1:0] products, unused_sums;
+        logic [1:0][LANES-1:0][WIDTH-1:0] products, addends, sums;
+        logic [LANES-1:0][WIDTH-1:0] ones;
+        logic adds, add_there, sum_expected;
+        logic [LIMB_BITS-1:0] add_position, sum_position;
+        logic [CONSTANT_BITS-1:0] add_first;
+        logic [1:0][LIMBS-1:0][PLACE_BITS-1:0] add_held;
+        logic [LIMBS-1:0][PLACE_BITS-1:0] sum_held;
+        logic [3:0][WIDTH-1:0] add_constant;
         limb_sequence #(
             .LIMBS(LIMBS),
             .TILE_BITS(TILE_BITS),
@@ -338,12 +447,12 @@ module osiris_pipeline #(
             .digits,
             .rows,
             .inner_products(products),
-            .diagonal_modulus(constant[0]),
-            .diagonal_inverse(constant[1]),
-            .diagonal(digits[0]),
-            .parts(rows[0]),
-            .partials(rows[0]),
-            .sums(unused_sums)
+            .diagonal_modulus(add_constant[0]),
+            .diagonal_inverse(add_constant[1]),
+            .diagonal(ones),
+            .parts({addends[0], addends[0]}),
+            .partials({addends[1], addends[1]}),
+            .sums
         );
         delay #(
             .CYCLES(latency::hadamard_keys(CELLS))
@@ -377,12 +486,70 @@ module osiris_pipeline #(
         assign write_places[RESULT+1] = result_held[1];
         assign {write_indices[RESULT], write_indices[RESULT+1]} = {2{result_index}};
         assign {written[RESULT+1], written[RESULT]} = products;
-        assign side_lost[side] = expected != result_valid || |missing;
+        assign side_lost[side] = expected != result_valid || |missing || sum_expected != writes[SUM];
+
+        // Sums: one addend times 1, and the other.
+        limb_sequence #(
+            .LIMBS(LIMBS),
+            .TILE_BITS(TILE_BITS),
+            .WIDTH(CONSTANT_BITS + 2 * MOST)
+        ) addend_sequence (
+            .clock,
+            .reset,
+            .start(add_start[side]),
+            .tile_bits,
+            .slots(add_slots[side]),
+            .limbs(add_limbs[side]),
+            .reversed(1'b0),
+            .word({add_entry[side], add_places[side]}),
+            .valid(adds),
+            .position(add_position),
+            .index(read_indices[ADDENDS]),
+            .held({add_first, add_held})
+        );
+        assign read_indices[ADDENDS+1] = read_indices[ADDENDS];
+        assign reads[ADDENDS+1:ADDENDS] = {2{adds}};
+        assign read_places[ADDENDS] = add_held[0][add_position];
+        assign read_places[ADDENDS+1] = add_held[1][add_position];
+        always_ff @(posedge clock) begin
+            add_there <= !reset && adds;
+            add_constant <= constants[add_first+CONSTANT_BITS'(add_position)];
+        end
+        assign addends = {tiles[ADDENDS+1], tiles[ADDENDS]};
+        assign ones = {LANES{add_constant[2]}};
+        delay #(
+            .CYCLES(latency::hadamard_diagonals())
+        ) of_sums (
+            .clock,
+            .reset,
+            .in(add_there),
+            .out(sum_expected)
+        );
+        limb_sequence #(
+            .LIMBS(LIMBS),
+            .TILE_BITS(TILE_BITS),
+            .WIDTH(MOST)
+        ) sum_sequence (
+            .clock,
+            .reset,
+            .start(sum_start[side]),
+            .tile_bits,
+            .slots(sum_slots[side]),
+            .limbs(sum_limbs[side]),
+            .reversed(1'b0),
+            .word(sum_places[side]),
+            .valid(writes[SUM]),
+            .position(sum_position),
+            .index(write_indices[SUM]),
+            .held(sum_held)
+        );
+        assign write_places[SUM] = sum_held[sum_position];
+        assign written[SUM] = sums[0];
         logic unused;
-        assign unused = &{1'b0, unused_sums};
+        assign unused = &{1'b0, sums[1], add_constant[3]};
     end
 
-    assign lost = tile_lost || |side_lost || writes[1] && !values_tag[TAG-1] || remains != divides[0];
+    assign lost = tile_lost || move_lost || |side_lost || writes[1] && !values_tag[TAG-1] || remains != divides[0];
     logic unused;
-    assign unused = &{1'b0, values_tag[TAG-2:0], divides};
+    assign unused = &{1'b0, values_tag[TAG-2:0], divides, unused_moved};
 endmodule

@@ -1,11 +1,14 @@
-//! Does the pipeline compute key switches that Osiris' mapper scheduled, in the cycles of the schedule, equal to the interpreter word by word?
+//! Does the pipeline compute key switches and rotations that Osiris' mapper scheduled, in the cycles of the schedule, equal to the interpreter word by word?
 
 use crate::base_conversion::montgomery;
+use crate::benes::crosses;
 use crate::mod_change::{Commands, Mapped, WIDTH, bits_of, osiris, random_inputs, ring};
 use crate::montgomery_multiplier::negated_inverse;
+use polyfabric_kernels::automorphism::GaloisElement;
+use polyfabric_kernels::ntt::EvaluationOrder;
 use polyfabric_machines::osiris::machine::Osiris;
-use polyfabric_machines::osiris::tasks::Kernel;
-use polyfabric_machines::osiris::units::KeyGenerator;
+use polyfabric_machines::osiris::tasks::{Half, Kernel, Pointwise};
+use polyfabric_machines::osiris::units::{KeyGenerator, Routing};
 use polyfabric_machines::registry;
 use polyfabric_machines::rns::leaf::Leaf;
 use polyfabric_program::rns::kernel::{Conversion, KernelBuilder, KernelProgram, LimbSet, ValueId, ValueType};
@@ -15,7 +18,7 @@ use polyfabric_runtime::rns::interpreter;
 use polyfabric_schemes::rns::{
     Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, LimbId, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
 };
-use polyfabric_sim::schedule::{Access, Event};
+use polyfabric_sim::schedule::{Access, Event, Resource};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -42,6 +45,15 @@ struct Multiply {
     entry: usize,
 }
 
+/// Limbs that a Hadamard unit adds.
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    stream: Stream,
+    entry: usize,
+    /// Of the other addends.
+    others: Vec<u64>,
+}
+
 /// A limb of a key generator.
 #[derive(Clone, Debug)]
 struct Seed {
@@ -61,6 +73,13 @@ struct Cycle {
     multiply: BTreeMap<usize, Multiply>,
     /// And whether these are quotients.
     result: BTreeMap<usize, (Stream, bool)>,
+    add: BTreeMap<usize, Sum>,
+    sum: BTreeMap<usize, Stream>,
+    /// Of the automorphism's network: column, tile, switches.
+    settings: Option<(usize, usize, Vec<bool>)>,
+    /// To and from the automorphism unit.
+    moves: Option<u64>,
+    moved: Option<u64>,
     seed: Option<Seed>,
     /// Place, number, words.
     load: Option<(u64, usize, Vec<u64>)>,
@@ -76,9 +95,10 @@ struct Found {
     stored: BTreeMap<i64, Vec<u64>>,
 }
 
-/// A key switch with keys and inputs.
+/// A key switch, or a rotation with one, with keys and inputs.
 struct Switch {
     mapped: Mapped,
+    rotation: Option<GaloisElement>,
     keys: KeySet,
     inputs: Vec<RnsPolynomial>,
     /// By residue, in the order of the units.
@@ -86,16 +106,23 @@ struct Switch {
 }
 
 impl Switch {
-    fn new(machine: Osiris, log2: u32, limbs: usize, digit: usize) -> Self {
+    /// With slots rotated by `steps`, if it is not 0.
+    fn new(machine: Osiris, log2: u32, (limbs, digit): (usize, usize), steps: i64) -> Self {
         let ring = ring(log2, limbs + digit);
-        let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(limbs, digit, digit)).expect("a gadget");
-        let program = key_switch(&ring, &gadget);
+        let mut literal = GadgetLiteral::hybrid(limbs, digit, digit);
+        if limbs == 1 {
+            // The first prime is the longer one.
+            std::mem::swap(&mut literal.digits[0], &mut literal.special);
+        }
+        let gadget = Gadget::new(&ring, literal).expect("a gadget");
+        let rotation = (steps != 0).then(|| GaloisElement::rotation(ring.degree(), steps));
+        let program = key_switch(&ring, &gadget, rotation);
         let secret: Vec<i8> = (0..1 << log2).map(|place| [1, 0, -1][place % 3]).collect();
         let secret = SecretKey::from_coefficients(ring.degree(), secret).expect("a secret");
         let noise = NoiseDistribution::new(3.2, 1);
         let maker = KeyMaker { ring: &ring, secret: &secret, sparse: None, noise: &noise };
         let mut keys = KeySet::new(ring.clone());
-        keys.insert(maker.for_tests(KeyId::Relinearisation, &Arc::new(gadget), 5).expect("a key"));
+        keys.insert(maker.for_tests(key(rotation), &Arc::new(gadget), 5).expect("a key"));
         let inputs = random_inputs(&ring, &program);
         let given: Vec<&RnsPolynomial> = inputs.iter().collect();
         let expected = interpreter::run(&program, &keys, &given, &NoProgress).expect("it runs");
@@ -107,7 +134,7 @@ impl Switch {
                 outputs.insert(residue.0, mapped.streamed(polynomial.limb(position)));
             }
         }
-        Self { mapped, keys, inputs, outputs }
+        Self { mapped, rotation, keys, inputs, outputs }
     }
 
     fn limb_bytes(&self) -> u64 {
@@ -137,7 +164,7 @@ impl Switch {
         let head = |q: u64| [q, negated_inverse(q, WIDTH)];
         let moduli = mapped.program.moduli.iter().map(|modulus| {
             let [q, inverse] = head(modulus.value());
-            [q, inverse, 0, 0]
+            [q, inverse, montgomery(*modulus).enter(1), 0]
         });
         let quotients = mapped.conversions.iter().flat_map(|converts| {
             converts.targets.iter().map(|&limb| {
@@ -152,6 +179,19 @@ impl Switch {
             })
         });
         moduli.chain(quotients).collect()
+    }
+
+    /// The settings of the automorphism unit.
+    fn settings(&self) -> Vec<(usize, usize, Vec<bool>)> {
+        let Some(element) = self.rotation else { return Vec::new() };
+        let lanes = self.mapped.machine.lanes;
+        let places = element.places(EvaluationOrder::Streaming { lanes });
+        let settings = places.chunks(lanes).flat_map(|sources| {
+            let routing = Routing::new(&sources.iter().map(|source| source % lanes).collect::<Vec<_>>());
+            let entering = sources[0] / lanes;
+            (0..Routing::column_count(lanes)).map(move |column| (column, entering, crosses(&routing, column, lanes)))
+        });
+        settings.collect()
     }
 
     fn simulate(&self) -> Simulation {
@@ -219,7 +259,8 @@ impl Switch {
                 }
                 continue;
             }
-            let side = chip.keys.iter().position(|unit| *unit == event.resource);
+            let on = |units: &[Resource]| units.iter().position(|unit| *unit == event.resource);
+            let side = on(&chip.keys).or(on(&chip.diagonals));
             match (mapped.kernel(event), side) {
                 (Some(Kernel::ModChange { sources, targets, .. }), None) => {
                     let slots = sources.len().max(targets.len());
@@ -262,7 +303,25 @@ impl Switch {
                     let number = u64::from(row) << 16 | u64::from(limb.0);
                     seeds.push(Seed { generator, seed, number, limb: *limb });
                 }
-                _ => panic!("a key switch has no other kernels"),
+                (Some(Kernel::Pointwise { limbs, what, diagonal: None, halves }), Some(side)) => {
+                    let [Half { operands, .. }] = &halves[..] else { panic!("a sum") };
+                    assert!(what.iter().all(|what| *what == Pointwise::Add) && operands.len() == 2);
+                    // Constants by position.
+                    let entry = usize::from(limbs.as_slice()[0].0);
+                    assert!(limbs.iter().enumerate().all(|(position, limb)| usize::from(limb.0) == entry + position));
+                    let (addends, others) = event.reads.split_at(limbs.len());
+                    let others = others.iter().map(|access| self.place(access)).collect();
+                    let add = Sum { stream: stream(limbs.len(), addends), entry, others };
+                    cycles.entry(start - READ_AHEAD).or_default().add.insert(side, add);
+                    let cycle = cycles.entry(first(&event.writes) - WRITE_AHEAD).or_default();
+                    cycle.sum.insert(side, stream(limbs.len(), &event.writes));
+                }
+                (Some(Kernel::Automorphism { .. }), None) => {
+                    cycles.entry(start - READ_AHEAD).or_default().moves = Some(self.place(&event.reads[0]));
+                    let cycle = cycles.entry(first(&event.writes) - WRITE_AHEAD).or_default();
+                    cycle.moved = Some(self.place(&event.writes[0]));
+                }
+                other => panic!("a rotation has no {other:?}"),
             }
         }
         (cycles, seeds)
@@ -293,7 +352,22 @@ impl Switch {
             let result = cycle.result.get(&side);
             bits = stream(bits, result.map(|(stream, _)| stream));
             bits = bits.field(flag(result.is_some_and(|&(_, divides)| divides)), 1);
+            let told = cycle.add.get(&side);
+            bits = stream(bits, told.map(|told| &told.stream));
+            let told = told.cloned().unwrap_or_default();
+            bits = bits.fields(told.others.into_iter().chain(std::iter::repeat(0)).take(most), places);
+            bits = bits.field(told.entry as u64, entries);
+            bits = stream(bits, cycle.sum.get(&side));
         }
+        let lanes = mapped.machine.lanes;
+        let (column, tile, switches) = cycle.settings.clone().unwrap_or((0, 0, vec![false; lanes / 2]));
+        bits = bits.field(flag(cycle.settings.is_some()), 1);
+        bits = bits.field(column as u64, bits_of(Routing::column_count(lanes))).field(tile as u64, tile_bits);
+        bits = bits.fields(switches.into_iter().map(flag), 1);
+        let half = self.rotation.map_or(0, |element| (element.inverse().value() - 1) / 2 % mapped.shape().tiles());
+        bits = bits.field(flag(cycle.moves.is_some()), 1).field(half as u64, tile_bits);
+        bits = bits.field(cycle.moves.unwrap_or(0), places);
+        bits = bits.field(flag(cycle.moved.is_some()), 1).field(cycle.moved.unwrap_or(0), places);
         let generators = bits_of(mapped.machine.hadamard_units * cells);
         let bits = match &cycle.seed {
             None => bits.field(0, 1 + generators).fields([0u8; 40], 8).fields([0u64; 2], WIDTH).field(0, tile_bits + 2),
@@ -321,6 +395,8 @@ impl Switch {
         let fill = mapped.fill().into_iter().map(|change| Cycle { change, ..Cycle::default() });
         let entries = self.entries().into_iter().enumerate();
         let fill = fill.chain(entries.map(|entry| Cycle { entry: Some(entry), ..Cycle::default() }));
+        let settings = self.settings().into_iter();
+        let fill = fill.chain(settings.map(|settings| Cycle { settings: Some(settings), ..Cycle::default() }));
         let fill: Vec<Cycle> =
             fill.chain(seeds.into_iter().map(|seed| Cycle { seed: Some(seed), ..Cycle::default() })).collect();
         let origin = fill.len() as i64 + BEFORE;
@@ -391,6 +467,18 @@ impl Switch {
             for (results, divides) in told.result.values() {
                 stream(next, 1, results, if *divides { 1 } else { 2 });
             }
+            for Sum { stream: addends, others, .. } in told.add.values() {
+                stream(next, 0, addends, 1);
+                stream(next, 0, &Stream { places: others.clone(), ..*addends }, 1);
+            }
+            told.sum.values().for_each(|sum| stream(next, 1, sum, 1));
+            let mut limb = |way, place: Option<u64>| {
+                place
+                    .iter()
+                    .for_each(|&place| stream(next, way, &Stream { slots: 1, limbs: 1, places: vec![place] }, 1));
+            };
+            limb(0, told.moves);
+            limb(1, told.moved);
         }
         for (&cycle, told) in cycles {
             let own = ports.entry(cycle).or_default();
@@ -402,18 +490,29 @@ impl Switch {
     }
 }
 
-/// Both parts of a key switch's result, divided by the special primes.
-fn key_switch(ring: &Ring, gadget: &Gadget) -> KernelProgram {
+fn key(rotation: Option<GaloisElement>) -> KeyId {
+    rotation.map_or(KeyId::Relinearisation, |element| KeyId::Galois(element.value()))
+}
+
+/// Both parts of a key switch's result, divided by the special primes; of a rotation, added to the ciphertext's body and permuted, in the order of Osiris' lowering.
+fn key_switch(ring: &Ring, gadget: &Gadget, rotation: Option<GaloisElement>) -> KernelProgram {
     let limbs = |limbs: &[LimbId]| LimbSet::new(limbs.iter().copied());
     let (q, special) = (limbs(gadget.q()), limbs(gadget.special()));
     let mut builder = KernelBuilder::new("key switch", ring.degree(), ring.moduli()).expect("moduli");
     let a = builder.input("a", 0, ValueType::evaluation(q.clone())).expect("an input");
     let raise = |digit: &Vec<LimbId>| builder.mod_up(a, limbs(digit), q.union(&special), Conversion::Approximate);
     let digits: Vec<ValueId> = gadget.digits().iter().map(raise).collect::<Result<_, _>>().expect("digits");
-    let (body, mask) = builder.inner_product(KeyId::Relinearisation, &digits).expect("a key");
+    let (body, mask) = builder.inner_product(key(rotation), &digits).expect("a key");
     for (part, sum) in (0..).zip([body, mask]) {
-        let divided = builder.mod_down(sum, special.clone(), Conversion::Balanced, None).expect("a division");
-        builder.output("switched", part, divided);
+        let mut result = builder.mod_down(sum, special.clone(), Conversion::Balanced, None).expect("a division");
+        if let Some(element) = rotation {
+            if part == 0 {
+                let b = builder.input("b", 0, ValueType::evaluation(q.clone())).expect("an input");
+                result = builder.add(b, result).expect("a sum");
+            }
+            result = builder.automorphism(result, element).expect("an automorphism");
+        }
+        builder.output("switched", part, result);
     }
     builder.finish().expect("a program")
 }
@@ -424,7 +523,7 @@ fn machine(lanes: usize, stages: u32) -> Osiris {
 }
 
 fn small() -> Switch {
-    Switch::new(machine(4, 6), 6, 5, 2)
+    Switch::new(machine(4, 6), 6, (5, 2), 0)
 }
 
 #[test]
@@ -464,17 +563,48 @@ fn a_key_switch_of_a_small_ring() {
 }
 
 #[test]
+#[ignore = "needs Verilator: make rtl"]
+fn a_rotation_of_a_small_ring() {
+    let switch = Switch::new(machine(4, 6), 6, (5, 2), 3);
+    let unit = switch.simulate();
+    switch.holds(&unit);
+    let (events, chip) = (switch.mapped.events(), &switch.mapped.scheduled.chip);
+    // The automorphism unit reads a sum in the cycle after it is there.
+    for (unit_moved, by) in [(chip.automorphism[0], -1), (chip.diagonals[0], 1)] {
+        let mut moved = events.clone();
+        let first = moved.iter_mut().find(|event| event.resource == unit_moved).expect("an event");
+        first.start += by;
+        assert!(!switch.is_right(&switch.run(&unit, &moved)), "{unit_moved:?} moved by {by}");
+    }
+    let mut wrong = events.clone();
+    let adds: Vec<usize> = (0..wrong.len()).filter(|&event| chip.diagonals.contains(&wrong[event].resource)).collect();
+    wrong[adds[0]].reads[1] = events[adds[1]].reads[1];
+    assert!(!switch.is_right(&switch.run(&unit, &wrong)), "sums of other limbs");
+}
+
+#[test]
 #[ignore = "slow: make rtl RTL_ARGS=full"]
-fn full_size_a_key_switch_of_a_ring_of_8192() {
-    let switch = Switch::new(machine(32, 13), 13, 5, 2);
+fn full_size_a_rotation_of_a_ring_of_8192() {
+    let switch = Switch::new(machine(32, 13), 13, (5, 2), 3);
     switch.holds(&switch.simulate());
 }
 
-/// Each limb has a bank with a port for reading and another for writing, and that suffices at the machine's own size.
+/// Of one limb, with a special one.
 #[test]
 #[ignore = "slow: make rtl RTL_ARGS=full"]
-fn full_size_no_two_units_read_a_place_at_once() {
+fn full_size_a_rotation_of_a_ring_of_65536() {
+    let switch = Switch::new(machine(32, 16), 16, (1, 1), 3);
+    switch.holds(&switch.simulate());
+}
+
+/// Each limb has a bank with a port for reading and another for writing. At the machine's own size that suffices for a key switch, and for a rotation whose results do not overwrite operands: else the next unit reads a result while the operand is still read.
+#[test]
+#[ignore = "slow: make rtl RTL_ARGS=full"]
+fn full_size_two_units_read_a_place_at_once_only_behind_results_in_place() {
     let paper = Osiris::new(&registry::description("osiris").expect("a machine")).expect("its figures");
-    let switch = Switch::new(paper, 13, 5, 2);
-    assert_eq!(switch.clashes(&switch.commands(&switch.mapped.events()).0), 0);
+    let clashes = |sums_in_place: bool, steps: i64| {
+        let switch = Switch::new(Osiris { sums_in_place, ..paper.clone() }, 13, (5, 2), steps);
+        switch.clashes(&switch.commands(&switch.mapped.events()).0)
+    };
+    assert_eq!([clashes(true, 0), clashes(true, 3), clashes(false, 3)], [0, 12, 0]);
 }
