@@ -49,6 +49,8 @@ def gathered(
         # An option must be nearer than an input: `zone` is no `on`.
         near = near_names(unknown, [*known]) or near_names(unknown, [*options], 0.75)
         remedy = f"did you mean {' or '.join(near)}?" if near else f"its inputs are {', '.join(known) or 'none'}"
+        if unknown == "batch":
+            remedy = f"{program}.in_batches(n) computes on n inputs at once, {program}.map([..]) on one after another"
         raise InputError(f"{program}: {method} has {what} {unknown!r}; {remedy}")
     if inputs is not None and named:
         raise InputError(
@@ -102,8 +104,7 @@ def expect_numbers(program: str, name: str, given: object, kind: Type | SlotType
         wanted = "give one number" if kind.scalar else f"give a list or an array of {kind.length} numbers"
         raise InputError(f"{program}: input {name!r} is {shown(given)}, but {kind} is needed; {wanted}")
     if len(shape) > 1 and not isinstance(kind, SlotType):
-        size = " x ".join(map(str, shape))
-        raise InputError(f"{program}: input {name!r} is an array of {size}, but {kind} is needed; give it .reshape(-1)")
+        raise wrong_shape(program, name, shape, kind, flat(program, shape, kind))
     if np.ma.is_masked(given):
         # The numbers behind the mask are arbitrary.
         raise InputError(f"{program}: input {name!r}: some of its values are masked; fill them in first")
@@ -113,6 +114,19 @@ def listed(given: Any, kind: Type) -> Any:  # noqa: ANN401 - whatever the user g
     """Bytes as a list, for a vector of 8-bit integers."""
     of_bytes = (kind.lo, kind.hi) == (0, 255) and not (kind.scalar or isinstance(kind, FixedType))
     return list(given) if isinstance(given, bytes) and of_bytes else given
+
+
+def wrong_shape(program: str, name: str, shape: Sequence[int], kind: Type | SlotType, remedy: str) -> InputError:
+    """The error for an input that is an array of another shape."""
+    size = " x ".join(map(str, shape))
+    return InputError(f"{program}: input {name!r} is an array of {size}, but {kind} is needed; {remedy}")
+
+
+def flat(program: str, shape: Sequence[int], kind: Type | SlotType) -> str:
+    """What to do with an array for a vector: it may be the vector, or several inputs."""
+    if shape[1:] == (kind.length,):
+        return f"for {shape[0]} inputs of {kind.length}, write {program}.map([{{..}}, ..])"
+    return "give it .reshape(-1)"
 
 
 def expect_count(program: str, name: str, found: int, kind: Type | SlotType, *, declared: bool = True) -> None:
@@ -125,8 +139,6 @@ def expect_count(program: str, name: str, found: int, kind: Type | SlotType, *, 
             wanted += f", or declare it pf.Text({max(1, found)})"
         elif not isinstance(kind, SlotType) or kind.shape is None:
             wanted += f", or declare it .vector({found})" if found else ""
-            if kind.length > 1 and found and found % kind.length == 0:
-                wanted += f"; for {found // kind.length} inputs of {kind.length}, write {program}.map([{{..}}, ..])"
         values = "1 value" if found == 1 else f"{found} values"
         raise InputError(f"{program}: input {name!r} has {values}, but {kind} takes {kind.length}; {wanted}")
 

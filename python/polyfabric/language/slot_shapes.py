@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, shown
-from .shapes import expect_count, expect_inputs, expect_numbers, written
+from .shapes import expect_count, expect_inputs, expect_numbers, flat, written, wrong_shape
 from .slots import Native, array, native
 from .types import SlotType
 
@@ -106,11 +106,12 @@ class SlotShapes:
             raise InputError(f"{self.name}: input {name!r}: {problem}") from None
         dimensions = self.dimensions(name)
         if values.ndim > 1 and values.shape != dimensions:
-            shape = " x ".join(str(n) for n in values.shape)
-            raise InputError(
-                f"{self.name}: input {name!r} is an array of {shape}, but {kind} is needed; give it "
-                + (".reshape(-1)" if len(dimensions) < 2 else f"in the shape {' x '.join(map(str, dimensions))}")
+            remedy = (
+                flat(self.name, values.shape, kind)
+                if len(dimensions) < 2
+                else f"give it in the shape {' x '.join(map(str, dimensions))}"
             )
+            raise wrong_shape(self.name, name, values.shape, kind, remedy)
         values = values.reshape(-1)
         if kind.kind == "selector":
             expect_count(self.name, name, len(values), kind, declared=self.declared)
