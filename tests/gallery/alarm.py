@@ -1,4 +1,4 @@
-"""A thermometer below zero: how far from the target, and whether to ring."""
+"""A thermometer: how far from the target, and whether to ring."""
 
 import polyfabric as pf
 

@@ -1,4 +1,4 @@
-"""Is an encrypted number one of a list? Equality with each, and any of them."""
+"""Is an encrypted number one of a list?"""
 
 import polyfabric as pf
 

@@ -1,4 +1,4 @@
-"""Luhn's check of an account number: every second digit doubled, the sum a multiple of ten."""
+"""Luhn's check of an account number."""
 
 import polyfabric as pf
 

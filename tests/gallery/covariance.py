@@ -1,4 +1,4 @@
-"""The covariance matrix of encrypted measurements, centred under encryption."""
+"""The covariance matrix of encrypted measurements."""
 
 import numpy as np
 import polyfabric as pf

@@ -1,4 +1,4 @@
-"""A message is sorted by its beginning and its contents, without being read."""
+"""A message is sorted by its beginning and contents."""
 
 import polyfabric as pf
 

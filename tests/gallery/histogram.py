@@ -1,4 +1,4 @@
-"""A histogram of many encrypted bytes, by their leading four bits, and a sum of amounts by group."""
+"""A histogram of encrypted bytes by their leading four bits, and sums by group."""
 
 import polyfabric as pf
 

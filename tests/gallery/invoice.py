@@ -1,4 +1,4 @@
-"""The total of an invoice: price times count, with a discount on large bills, up to a limit."""
+"""The total of an invoice, with a discount on large bills, up to a limit."""
 
 import polyfabric as pf
 

@@ -1,4 +1,4 @@
-"""The number of digits of an encrypted number, for a histogram by size."""
+"""The number of digits of an encrypted number."""
 
 import polyfabric as pf
 

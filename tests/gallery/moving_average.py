@@ -1,4 +1,4 @@
-"""A smoothed series: every value the mean of three, as one matrix."""
+"""A smoothed series, as one matrix."""
 
 import numpy as np
 import polyfabric as pf

@@ -1,4 +1,4 @@
-"""Who has won a game of noughts and crosses, from encrypted boards."""
+"""Who has won a game of noughts and crosses?"""
 
 import polyfabric as pf
 

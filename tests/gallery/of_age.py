@@ -1,4 +1,4 @@
-"""Is somebody eighteen today? The server sees neither the birthday nor the answer."""
+"""Is somebody eighteen today?"""
 
 import polyfabric as pf
 

@@ -1,4 +1,4 @@
-"""The parity of encrypted bits, and whether all are set, modulo 2 with BGV."""
+"""The parity of encrypted bits, and whether all are set."""
 
 import polyfabric as pf
 

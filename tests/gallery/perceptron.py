@@ -1,4 +1,4 @@
-"""A neural network on handwritten digits in a batch: real weights, and a table for the hidden layer."""
+"""A neural network on a batch of handwritten digits: real weights, and a table."""
 
 import numpy as np
 import polyfabric as pf

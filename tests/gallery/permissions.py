@@ -1,4 +1,4 @@
-"""May this user do what is asked? Permissions are bits; the result also counts the missing ones."""
+"""May this user do what is asked? Permissions are bits."""
 
 import polyfabric as pf
 

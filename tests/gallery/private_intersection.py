@@ -1,4 +1,4 @@
-"""Which of eight encrypted numbers are in a public set? The result is zero exactly for those."""
+"""Which of eight encrypted numbers are in a public set?"""
 
 import numpy as np
 import polyfabric as pf

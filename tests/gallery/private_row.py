@@ -1,4 +1,4 @@
-"""One of sixteen rows of a public table, chosen by four encrypted bits: a tree of selections, fifteen in all."""
+"""One of sixteen rows of a public table, chosen by four encrypted bits."""
 
 import numpy as np
 import polyfabric as pf

@@ -1,4 +1,4 @@
-"""The probability of a disease by logistic regression, on ten encrypted figures."""
+"""Logistic regression on ten encrypted figures."""
 
 import numpy as np
 import polyfabric as pf

@@ -1,4 +1,4 @@
-"""Rock, paper, scissors between two who do not trust each other."""
+"""Rock, paper, scissors."""
 
 import polyfabric as pf
 

@@ -1,4 +1,4 @@
-"""Two encrypted matrices, multiplied: marks of pupils times weights of exams. The server sees neither."""
+"""Two encrypted matrices, multiplied: marks of pupils times weights of exams."""
 
 import numpy as np
 import polyfabric as pf

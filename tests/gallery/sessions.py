@@ -1,4 +1,4 @@
-"""How many sessions each pair of people attended: a table of attendance times its transpose, exact."""
+"""How many sessions each pair of people attended."""
 
 import numpy as np
 import polyfabric as pf

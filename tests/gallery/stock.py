@@ -1,4 +1,4 @@
-"""The value of a stock, exact: encrypted counts times encrypted prices."""
+"""The value of a stock: encrypted counts times encrypted prices."""
 
 import polyfabric as pf
 

@@ -1,4 +1,4 @@
-"""A substitution box on bytes: any table of 256 entries, with an encrypted index."""
+"""A substitution box on bytes: any table of 256 entries."""
 
 import polyfabric as pf
 

@@ -1,4 +1,4 @@
-"""One step of a thermostat, a PID controller: three gains, and an integral that stops at its ends."""
+"""One step of a PID controller, whose integral stops at its ends."""
 
 from decimal import ROUND_HALF_EVEN, Decimal
 
