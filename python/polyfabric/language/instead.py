@@ -524,7 +524,10 @@ def function(name: str, public: list[str]) -> AbsentError:
         known = f"np.{name}(x); if it does not apply to x, its error names a replacement"
     elif name in ("all", "any"):
         known = f"{known}, where x of several values is pf.concat(a, b, ..)"
-    near = difflib.get_close_matches(name, [*public, *FUNCTIONS], n=1, cutoff=0.7)
+    near = [
+        *difflib.get_close_matches(name, public, n=1, cutoff=0.7),
+        *difflib.get_close_matches(name, FUNCTIONS, n=1, cutoff=0.7),
+    ]
     meant = FUNCTIONS.get(near[0], f"pf.{near[0]}") if near else ""
     hint = f"; write {known}" if known else f"; did you mean {meant}?" if near else ""
     return AbsentError(str(refuse(f"polyfabric has no {name!r}{hint}")))

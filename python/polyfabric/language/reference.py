@@ -27,7 +27,7 @@ from .numpy_calls import Value
 from .place import place, refuse
 from .rules import RULES, Numbers, Vast, centred, holds
 from .shapes import wrong_value
-from .types import MOST_BITS, SlotType, TextType, Type, holding, needed_bits, text_bytes
+from .types import MOST_BITS, SlotType, TextType, Type, needed_bits, text_bytes
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -65,13 +65,13 @@ class Wrapped:
         if self.operation in DIVISIONS and self.exact is None:
             return f"{self.operation} at {self.location}: division by 0 gave {plain_number(self.value)}{more}"
         exact = "a number of thousands of digits" if self.exact is None else plain_number(self.exact)
-        wider = ""
-        if (
-            self.type.startswith(("uint", "sint"))
-            and isinstance(self.exact, int)
-            and needed_bits(self.exact) <= MOST_BITS
-        ):
-            wider = f"; cast the operands first, as x.cast({holding(self.exact)!r})"
+        wider, own = "", self.type.removeprefix("uint").removeprefix("sint")
+        if own.isdigit() and isinstance(self.exact, int):
+            # One bit more than the operands at least: other values need more bits than these.
+            signed = self.exact < 0 or self.type.startswith("sint")
+            bits = max(needed_bits(self.exact) + (signed and self.exact > 0), int(own) + 1)
+            if bits <= MOST_BITS:
+                wider = f"; cast the operands first, as x.cast(pf.{'SInt' if signed else 'UInt'}({bits}))"
         return f"{self.operation} at {self.location}: {exact} is beyond {self.type} and wrapped to {plain_number(self.value)}{more}{wider}"
 
     def to_dict(self) -> dict[str, Any]:

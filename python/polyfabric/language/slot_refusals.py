@@ -34,8 +34,8 @@ class Refusals:
 
     def _as_number(self) -> NoReturn:
         raise self._tracer.asked(
-            "an encrypted number cannot become a Python number, an index or an element of a numpy array of numbers; a function of it is a "
-            "polynomial, as pf.chebyshev(x, np.exp, 15, (-4, 4))"
+            "an encrypted number cannot become a Python number, an index or an element of a numpy array of numbers; approximate the whole "
+            "function, as pf.chebyshev(x, lambda u: 1 / (1 + np.exp(-u)), 15, (-8, 8))"
         )
 
     __int__ = __index__ = __float__ = __complex__ = _as_number

@@ -85,6 +85,8 @@ class TfheValue(Value):
             if self.type.kind == "boolean"
             else f"; compare it first, as {'(x.encode() != 0).any()' if text else 'x != 0'}"
         )
+        if self._tracer.reals:
+            compared = "; a comparison of real numbers works on batches only, so compare the decrypted result, or use pf.sign(x - limit), a polynomial"
         raise refuse(
             f"an encrypted {self.type} cannot decide a branch, because its value is unknown; {truth.remedy(users_frame())}{compared}"
         )

@@ -169,7 +169,7 @@ def _cost(d: dict[str, Any]) -> list[Rows]:
         ("client key", bytes_text(d["client_key_bytes"])),
         ("inputs", bytes_text(d["input_bytes"])),
         ("outputs", bytes_text(d["output_bytes"])),
-        ("failure probability", f"{probability(d['noise']['log2_failure'])} at most, under nearly every key"),
+        ("failure probability", f"{probability(d['noise']['log2_failure'])} at most"),
     ]
     if "circuit_privacy_bits" in d["noise"]:
         facts.append(("circuit privacy", circuit_privacy(d["noise"])))
