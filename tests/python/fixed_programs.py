@@ -256,9 +256,18 @@ class Random:
         if op in COMPARED:
             self.made.append(Made(code, Known(0, 1, 0, None), Fraction(COMPARED[op](*values)), written))
         else:
-            self._add(code, kind, (quotient(kind) if op == "/" else EXACT[op])(*values), written)
+            exact = (quotient(kind) if op == "/" else EXACT[op])(*values)
+            self._add(code, kind, exact, written, by_zero=op == "/" and not values[1])
 
-    def _add(self, code: Callable[[dict[str, Any]], Any], kind: Known, exact: Fraction, text: str) -> None:
+    def _add(
+        self,
+        code: Callable[[dict[str, Any]], Any],
+        kind: Known,
+        exact: Fraction,
+        text: str,
+        *,
+        by_zero: bool = False,
+    ) -> None:
         own = Known(kind.least, kind.most, kind.point, kind.modes)
         if own.most - own.least >= 2**MOST_BITS:
             return self._operation()
@@ -267,7 +276,7 @@ class Random:
         except Beyond:
             self.refused = True
             value = exact
-        if own.wraps:
+        if own.wraps or by_zero:
             self.wrapped.add(text)
         self.made.append(Made(code, own, value, text))
         return None

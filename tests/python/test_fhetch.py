@@ -273,7 +273,7 @@ def test_the_manifest_names_inputs_keys_and_outputs(tmp_path: Path) -> None:
     trace = tmp_path / "t.fhetch"
     trace.write_text(TABLE + "sr_mulp %11, %4, %9, m=1\nsr_addp %12, %11, %7, m=1\nsr_negp %13, %12, m=1\n")
     text = pf.from_trace(trace).text()
-    for line in ('"my_x" part 0', '"my_x" part 1', '"evalmult_key" part 0', 'output "y" part 0', 'output "y" part 1'):
+    for line in ('"my_x" part 0', '"my_x" part 1', '"evalmult-key" part 0', 'output "y" part 0', 'output "y" part 1'):
         assert line in text
     assert "negate" not in text
 
@@ -377,6 +377,18 @@ def test_a_plan_is_written_with_its_keys(tmp_path: Path) -> None:
     machine = pf.load_machine("f1")
     own, again = machine.simulate(planned).to_dict(), machine.simulate(pf.from_trace(path)).to_dict()
     assert own["cycles"] / 2 < again["cycles"] < own["cycles"] * 2
+
+
+def test_parameters_may_have_the_names_of_what_a_manifest_lists(tmp_path: Path) -> None:
+    kind = pf.Real.vector(8)
+
+    @pf.program(precomputed=kind, evalmult_key=kind, automorphism_keys=kind)
+    def named(precomputed, evalmult_key, automorphism_keys):
+        return (precomputed * evalmult_key + automorphism_keys).rotate(1) * np.arange(8)
+
+    text = pf.from_trace(pf.to_trace(named, tmp_path / "named")).text()
+    for name in named.inputs:
+        assert f'"{name}" part 0' in text
 
 
 def test_what_no_instruction_says_is_refused(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from fixed_programs import OVERFLOWS, ROUNDINGS, Random, over
 from polyfabric.language.shapes import Shapes
 from rejects import rejects
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*wrapped to:RuntimeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*(wrapped to|division by 0):RuntimeWarning")
 
 F = pf.Fixed(16, 8)
 DECIMAL = {"floor": ROUND_FLOOR, "nearest": ROUND_HALF_EVEN, "zero": ROUND_DOWN}
@@ -241,6 +241,8 @@ def test_a_quotient_by_0_has_all_bits_1_or_0(rounding: Any, overflow: Any, signe
         flat = program.flatten({"x": x, "y": 0, "n": 0})
         assert tuple(program.clear(x=x, y=0, n=0)) == (own, own, ones, ones, own)
         assert tuple(program.shaped(program.native.evaluate(flat)).values()) == (own, own, ones, ones, own)
+        [wrap] = program.reference_values(flat)[1]
+        assert (wrap.operation, wrap.type, wrap.count, wrap.exact, wrap.value) == ("/", str(kind), 5, None, own)
 
 
 def test_a_public_number_is_rounded_to_the_type_and_refused_beyond_it() -> None:

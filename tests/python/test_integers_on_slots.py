@@ -555,6 +555,19 @@ def test_runs_with_the_same_keys_plan_once() -> None:
     assert again.run(x=[4, 9, 15], keys=keys).value == ([6, 11, 1], [0, 1, 1])
 
 
+def test_a_run_of_another_thread_does_not_change_the_plan() -> None:
+    """The other program is planned while the options of the first are compared."""
+    keys, plans, options = pf.Keys(None, None), {"own": object(), "other": object()}, PlanOptions()
+    keys.planned("own", options, lambda: plans["own"])
+
+    class Meanwhile:
+        def __eq__(self, _: object) -> bool:
+            keys.planned("other", options, lambda: plans["other"])
+            return True
+
+    assert keys.planned("own", Meanwhile(), lambda: plans["own"]) is plans["own"]
+
+
 @pytest.mark.parametrize("bits", [8, 16, 31])
 def test_wide_comparisons_are_pythons_in_few_lookups(bits: int) -> None:
     def compared(x, y):

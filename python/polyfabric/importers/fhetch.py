@@ -247,14 +247,14 @@ def _safe(name: str) -> str:
 
 
 KEYS = {
-    "evalmult key": "evalmult_ids",
-    "automorphism keys": "evalautomorphism_ids",
-    "precomputed": "bootstrap_precomp_ids",
+    "evalmult-key": "evalmult_ids",
+    "automorphism-keys": "evalautomorphism_ids",
+    "precomputed-values": "bootstrap_precomp_ids",
 }
-"""Names of the inputs that are no ciphertexts, by the manifest's field with their addresses."""
+"""Names of the inputs that are no ciphertexts, by the manifest's field with their addresses. No parameter of Python has a hyphen."""
 
 
-KIND_KEYS = {"relinearisation": "evalmult key", "galois": "automorphism keys", "public": "precomputed"}
+KIND_KEYS = {"relinearisation": "evalmult-key", "galois": "automorphism-keys", "public": "precomputed-values"}
 """Names in `KEYS` of what is given to a kernel program besides inputs, by its kind."""
 
 

@@ -39,7 +39,7 @@ ARITHMETIC = frozenset({"+", "-", "*", "/", "**", "//", "neg", "abs", "<<", "sum
 SHOWN = {"mux": "where", "at": "[i]", "take": "[..]", "neg": "-", "table": "lookup", "fixed lookup": "lookup"}
 """Names of operations as the user wrote them, if they have others here."""
 
-DIVISIONS = frozenset({"//", "%"})
+DIVISIONS = frozenset({"//", "%", "/"})
 """Operations whose results are reported if the divisor is 0."""
 
 

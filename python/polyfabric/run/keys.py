@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from .. import _native
 from ..errors import FileError, InputError, ParameterError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..host.progress import ProgressHook
     from ..language.traced import TracedProgram
     from ..schemes.options import PlanOptions
+
+    _Planned = tuple[TracedProgram, PlanOptions, Plan]
 
 SCHEMES = ("tfhe", "ckks", "bgv")
 
@@ -133,8 +135,8 @@ class Keys:
 
     client: ClientKey
     server: ServerKey
-    _last: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The last program that ran with them, its options and its plan."""
+    _last: list[_Planned] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The last program that ran with them, its options and its plan; empty before the first run."""
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -176,11 +178,13 @@ class Keys:
 
     def planned(self, program: TracedProgram, options: PlanOptions, make: Callable[[], Plan]) -> Plan:
         """The plan of the last run with these keys if it was of the same program with the same options. Otherwise a new one, which `make` returns."""
-        wanted = {"program": program, "options": options}
-        if any(self._last.get(name) != value for name, value in wanted.items()):
-            self._last.clear()
-            self._last.update(plan=make(), **wanted)
-        return self._last["plan"]
+        for before, asked, plan in self._last:
+            if before is program and asked == options:
+                return plan
+        plan = make()
+        # In one step, because other threads may run other programs with these keys.
+        self._last[:] = [(program, options, plan)]
+        return plan
 
     @cached_property
     def evaluation_key(self) -> EvaluationKey:
