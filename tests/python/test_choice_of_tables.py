@@ -159,6 +159,14 @@ def test_steps_through_files_follow_the_keys(tables: str, tmp_path: Path, polyfa
         assert polyfabric(*step, "execute", "--on", "gpu").status == 2
 
 
+def test_options_that_do_not_fit_the_keys_are_no_fault_of_the_files(keys: dict[str, pf.Keys], tmp_path: Path) -> None:
+    for name, own in keys.items():
+        own.save(tmp_path / name)
+        table.in_folder(tmp_path / name).encrypt({"x": 9})
+        with pytest.raises(pf.errors.InputError):
+            table.in_folder(tmp_path / name, secret="block-binary").execute()
+
+
 def test_pickles_and_copies_have_both_forms() -> None:
     x = [random.randrange(256) for _ in range(2)]
     copies = table.in_batches(2, scheme="tfhe")

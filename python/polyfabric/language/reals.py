@@ -392,7 +392,7 @@ class RealValue(Value):
             first, last = (floor(span[0] / size + 0.25), ceil(span[1] / size - 0.25)) if count < inf else (0, inf)
             if last - first >= self._longest:
                 raise refuse(
-                    f"quantize: numbers from {span[0]:g} to {span[1]:g} have {last - first + 1} multiples of {size:g}, but tables have "
+                    f"quantize: numbers from {span[0]:g} to {span[1]:g} have {last - first + 1:g} multiples of {size:g}, but tables have "
                     f"{self._longest} entries; take a larger step, or inputs with smaller bounds, as pf.Real.bounded(1)"
                 )
             return first * size, [min(max(level, lo), hi) for level in range(first, max(last, first + 1) + 1)]

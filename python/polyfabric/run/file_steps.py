@@ -34,6 +34,7 @@ from .keys import (
     load_public_key,
     load_server_key,
     matching,
+    parameters_of,
     present,
 )
 from .receipts import Receipt
@@ -386,17 +387,27 @@ class Steps:
             planned.expect_keys(key)
             return planned
         except Error:
-            self._expect_own(outputs=outputs)
+            self._expect_own(key, outputs=outputs)
             raise
 
-    def _expect_own(self, *, outputs: bool) -> None:
-        """Rejects files of another program, if this program can be planned with its own set."""
-        try:
-            own = self.plan(replace(self.options, parameters=None, security=0))
-        except Error:
-            return
-        names, path = own.context.names(outputs=outputs), self._output if outputs else self._input
-        own.context.expect_own({name: path(name) for name in names if path(name).exists()}, outputs=outputs)
+    def _expect_own(self, key: ClientKey | ServerKey, *, outputs: bool) -> None:
+        """Rejects files of another program, if this program can be planned with its own set or the key's, which may take another form of it."""
+        path = self._output if outputs else self._input
+        refused: Error | None = None
+        for named in (None, parameters_of(key)):
+            try:
+                own = self.plan(replace(self.options, parameters=named, security=0, secret=None))
+            except Error:
+                continue
+            names = own.context.names(outputs=outputs)
+            try:
+                own.context.expect_own({name: path(name) for name in names if path(name).exists()}, outputs=outputs)
+            except Error as error:
+                refused = refused or error
+            else:
+                return
+        if refused is not None:
+            raise refused
 
     def _plan_of_client(self, key: ClientKey) -> Plan:
         """The client's plan: if a public key exists, inputs may be encrypted with it."""
