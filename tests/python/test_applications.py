@@ -48,7 +48,7 @@ def test_one_filter_on_one_channel_needs_no_more_axes():
         return pf.convolve(kernel, x, image.shape)
 
     expected = convolved(kernel[None, :, :, None], image[:, :, None], 1, 0)
-    assert edges.clear(x=image) == expected.reshape(-1).tolist()
+    assert edges.clear(x=image.reshape(-1)) == expected.reshape(-1).tolist()
 
 
 @pytest.mark.parametrize(

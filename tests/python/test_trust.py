@@ -280,7 +280,7 @@ def test_a_built_in_program_states_its_whole_batch_and_bounds_its_phases(name: s
 
 
 def test_look_ups_that_read_the_same_share_a_key_switch() -> None:
-    table = pf.program(i=pf.UInt(8))(lambda i: pf.lookup(i, lambda v: v * v % 251, result=pf.UInt(8)))
+    table = pf.program(i=pf.UInt(8), tables="lookups")(lambda i: pf.lookup(i, lambda v: v * v % 251, result=pf.UInt(8)))
     kernel = table.plan().kernel
     # Those of both halves of the index, each by itself.
     assert kernel.rotation_batches[0] >= 32

@@ -144,6 +144,9 @@ AUTO, WIDE, LOOKUPS = "auto", "wide", "lookups"
 TABLES = (AUTO, WIDE, LOOKUPS)
 """How tables of integers are read: by circuit bootstrapping (docs/tfhe.md, Wide tables), by lookups, or as a plan finds cheaper."""
 
+MOST_VALUES_TWICE = 512
+"""Most values, intermediate ones too, of a program that is traced with wide tables as well: that of a neural network takes minutes."""
+
 _BINARY = 'TFHE computes on bits and small integers: write scheme="tfhe", with inputs of pf.Bool, pf.Int or pf.UInt'
 SCHEMES_ELSEWHERE = {
     "bfv": 'BGV computes the same, sums and products of integers modulo t, and decrypts the same values: write scheme="bgv", or declare the inputs '
@@ -253,7 +256,7 @@ def _trace_elements(
         return _cheapest_form(function, own, inputs, lanes, kind, wide=True)[0]
     made, tracer = _cheapest_form(function, own, inputs, lanes, kind)
     made.tables = tables
-    if tables == AUTO and tracer.replaceable and not tracer.reals:
+    if tables == AUTO and tracer.replaceable and not tracer.reals and tracer.reference.size <= MOST_VALUES_TWICE:
         # An error is one of this form: the program has the other one.
         with suppress(Unfit, Error):
             wide, other = _cheapest_form(function, own, inputs, lanes, kind, wide=True, again=True)

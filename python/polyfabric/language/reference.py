@@ -138,6 +138,11 @@ class Reference:
         """Records an output of the program."""
         self._outputs[name] = value.meaning, value.type
 
+    @property
+    def size(self) -> int:
+        """The number of values of all steps."""
+        return sum(step.kind.length for step in self._steps)
+
     def note(
         self,
         op: str,

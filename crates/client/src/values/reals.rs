@@ -18,9 +18,9 @@ pub struct Reals {
     pub rounds: bool,
 }
 
-/// Name, number of elements (`None` for a single number), bound, and elements.
+/// Name, lengths (none for a single number, two for a matrix), bound, and elements, row by row.
 #[derive(Deserialize)]
-struct Terminal(String, Option<usize>, f64, Vec<Element>);
+struct Terminal(String, Vec<usize>, f64, Vec<Element>);
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -37,12 +37,35 @@ impl Terminal {
     }
 
     fn is_sound(&self) -> bool {
-        let Self(_, length, bound, elements) = self;
+        let Self(_, lengths, bound, elements) = self;
         let finite = |own: &Element| match own {
             Element::Vector(_, unit) => unit.is_normal(),
             Element::Public(value) => value.is_finite(),
         };
-        length.unwrap_or(1) == elements.len() && !elements.is_empty() && *bound > 0.0 && elements.iter().all(finite)
+        let count = lengths.iter().try_fold(1_usize, |count, &length| count.checked_mul(length));
+        lengths.len() <= 2
+            && count == Some(elements.len())
+            && !elements.is_empty()
+            && *bound > 0.0
+            && elements.iter().all(finite)
+    }
+}
+
+/// The numbers of an item with these lengths, row by row.
+fn numbers_of<'a>(name: &str, item: &'a Value, lengths: &[usize]) -> Result<Vec<&'a Value>, Failure> {
+    let [first, rest @ ..] = lengths else { return Ok(vec![item]) };
+    let mut all = Vec::new();
+    for row in listed(name, item, *first, false)? {
+        all.extend(numbers_of(name, row, rest)?);
+    }
+    Ok(all)
+}
+
+/// An item with these lengths, none of which is 0.
+fn item_of(numbers: Vec<Value>, lengths: &[usize]) -> Value {
+    match lengths {
+        [_, columns] => Value::from(numbers.chunks(*columns).map(|row| Value::from(row.to_vec())).collect::<Vec<_>>()),
+        _ => gathered(numbers, lengths.is_empty()),
     }
 }
 
@@ -86,10 +109,10 @@ impl Reals {
         (slots, batch): (usize, usize),
         vectors: &mut HashMap<String, Values>,
     ) -> Result<(), Failure> {
-        for Terminal(name, length, bound, elements) in &self.inputs {
+        for Terminal(name, lengths, bound, elements) in &self.inputs {
             let mut lanes = vec![vec![0.0; 2 * slots]; elements.len()];
             for (lane, item) in listed(name, &given[name], batch, false)?.into_iter().enumerate() {
-                let numbers = listed(name, item, elements.len(), length.is_none())?;
+                let numbers = numbers_of(name, item, lengths)?;
                 for ((own, element), number) in lanes.iter_mut().zip(elements).zip(numbers) {
                     let Some(number) = number.as_f64().filter(|number| number.abs() <= *bound) else {
                         let message = format!(
@@ -122,10 +145,10 @@ impl Reals {
                 Some(own * unit)
             }
         };
-        let output = |Terminal(name, length, _, elements): &Terminal| {
+        let output = |Terminal(name, lengths, _, elements): &Terminal| {
             let item = |lane: usize| {
                 let numbers = elements.iter().map(|element| Some(Value::from(number(element, lane)?)));
-                Some(gathered(numbers.collect::<Option<Vec<_>>>()?, length.is_none()))
+                Some(item_of(numbers.collect::<Option<Vec<_>>>()?, lengths))
             };
             let items: Option<Vec<Value>> = (0..batch).map(item).collect();
             let items = items.ok_or_else(|| refused(format!("output {name:?} is missing")))?;
