@@ -6,8 +6,10 @@ import ctypes
 import json
 import re
 import subprocess
+import warnings
 from pathlib import Path
 
+import numpy as np
 import polyfabric as pf
 import pytest
 from native_client import FOLDER, HEADER, ROOT, Bytes, Limits, NativeClient, RefusedError, library, run
@@ -206,6 +208,21 @@ def test_batches_of_reals_next_to_integers() -> None:
     assert found["step"] == [round(z / 0.25) for z in given["z"]]
     assert found["x"] == [pytest.approx([half / 2 for half in pair], abs=1e-2) for pair in given["x"]]
     assert found["z"] == pytest.approx([z * z for z in given["z"]], abs=1e-2)
+
+
+def test_a_matrix_of_reals_next_to_integers_is_read() -> None:
+    @pf.program(x=pf.Real.matrix(2, 2), n=pf.UInt(2))
+    def mixed(x, n):
+        return {"n": n + 1, "step": (x @ np.array([1.0, 0.5])).quantize(pf.Int(-4, 4), 0.5)}
+
+    batch = mixed.in_batches(2, scheme="slots")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pf.errors.SecurityWarning)
+        spec = pf.Specification.of(batch, parameters="toy-10-lookup")
+    client = NativeClient(spec.to_bytes())
+    with pytest.raises(RefusedError) as refused:
+        client.encrypt(x=[[[1, 2], [1]], [[1, 1], [0, 0]]], n=[0, 1])
+    assert refused.value.status == "INPUT"
 
 
 def test_limits_and_damaged_files_are_statuses() -> None:

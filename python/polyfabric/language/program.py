@@ -144,7 +144,7 @@ AUTO, WIDE, LOOKUPS = "auto", "wide", "lookups"
 TABLES = (AUTO, WIDE, LOOKUPS)
 """How tables of integers are read: by circuit bootstrapping (docs/tfhe.md, Wide tables), by lookups, or as a plan finds cheaper."""
 
-MOST_VALUES_TWICE = 512
+MOST_VALUES_TWICE = 1024
 """Most values, intermediate ones too, of a program that is traced with wide tables as well: that of a neural network takes minutes."""
 
 _BINARY = 'TFHE computes on bits and small integers: write scheme="tfhe", with inputs of pf.Bool, pf.Int or pf.UInt'
