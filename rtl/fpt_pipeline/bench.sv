@@ -22,7 +22,7 @@ module bench #(
     parameter int unsigned ADDER = 1,
     parameter int unsigned MULTIPLIER = 4,
     parameter int unsigned LWE_DIMENSION = 8,
-    parameter int unsigned TABLE = 8,
+    parameter int unsigned TABLE = 16,
     parameter int unsigned KEY_BANKS = 16,
     localparam int unsigned LANES = 1 << LOG2_LANES,
     localparam int unsigned WIDTH = LOG2_BASE * LEVELS,

@@ -26,8 +26,8 @@ module fpt_pipeline #(
     parameter int unsigned ADDER = 1,
     parameter int unsigned MULTIPLIER = 4,
     parameter int unsigned LWE_DIMENSION = 8,
-    parameter int unsigned TABLE = 8,  // words of a test polynomial in one of the channel
-    parameter int unsigned KEY_BANKS = 16,  // of the key buffer: COLUMNS times a power of two
+    parameter int unsigned TABLE = 16,  // coefficients of a test polynomial in a word of the channel, a power of two
+    parameter int unsigned KEY_BANKS = 16,  // of the key buffer: COLUMNS times a divisor of a key's lines
     localparam int unsigned LANES = 1 << LOG2_LANES,
     localparam int unsigned WIDTH = LOG2_BASE * LEVELS,
     localparam int unsigned COEFFICIENTS = 2 * LANES / LEVELS,
@@ -103,9 +103,13 @@ module fpt_pipeline #(
     // The test polynomial, and its rotation for each ciphertext.
     logic table_starts, table_on, initial_starts, unused_initial;
     logic [PHASE-1:0] table_phase, table_after;
-    logic [TABLE*COEFFICIENTS*WIDTH-1:0] table_memory[GROUP/TABLE], table_read;
-    logic [$clog2(GROUP/TABLE)-1:0] table_filled;
-    logic [$clog2(TABLE)-1:0] table_part;
+    localparam int unsigned TABLE_BANKS = COEFFICIENTS > TABLE ? COEFFICIENTS / TABLE : 1;
+    localparam int unsigned TABLE_PARTS = TABLE > COEFFICIENTS ? TABLE / COEFFICIENTS : 1;
+    localparam int unsigned TABLE_LINES = GROUP / TABLE_PARTS;
+    localparam int unsigned TABLE_WORD = TABLE * WIDTH;
+    logic [TABLE_WORD-1:0] table_read[TABLE_BANKS];
+    logic [$clog2(TABLE_LINES*TABLE_BANKS)-1:0] table_filled;
+    logic [$clog2(GROUP)-1:0] table_part;
     logic [POSITION-1:0] body_number;
     logic [WIDTH-1:0] table_word[COEFFICIENTS], initial_words[COEFFICIENTS];
     delay #(
@@ -127,15 +131,20 @@ module fpt_pipeline #(
             table_runs_after <= table_runs && 32'(table_phase) != PERIOD - 1;
             if (table_runs && 32'(table_phase) == PERIOD - 1) read_bodies <= !read_bodies;
         end
-        if (table_comes) table_memory[table_filled] <= channel[TABLE*COEFFICIENTS*WIDTH-1:0];
         table_after <= table_phase + 1'b1;
-        table_read <= table_memory[($clog2(GROUP/TABLE))'(32'(table_phase)%GROUP/TABLE)];
-        table_part <= ($clog2(TABLE))'(table_phase);
+        table_part <= ($clog2(GROUP))'(32'(table_phase) % TABLE_PARTS);
         initial_starts <= !reset && table_on;
         body_number <= POSITION'(32'(table_phase) / CMUX);
     end
+    for (genvar number = 0; number < TABLE_BANKS; number++) begin : table_banks
+        logic [TABLE_WORD-1:0] bank[TABLE_LINES];
+        always_ff @(posedge clock) begin
+            if (table_comes && 32'(table_filled) % TABLE_BANKS == number) bank[($clog2(TABLE_LINES))'(32'(table_filled)/TABLE_BANKS)] <= channel[TABLE_WORD-1:0];
+            table_read[number] <= bank[($clog2(TABLE_LINES))'(32'(table_phase)%GROUP/TABLE_PARTS)];
+        end
+    end
     for (genvar i = 0; i < COEFFICIENTS; i++) begin : table_words
-        assign table_word[i] = table_read[(32'(table_part)*COEFFICIENTS+i)*WIDTH+:WIDTH];
+        assign table_word[i] = table_read[i/TABLE][(32'(table_part)*COEFFICIENTS+i%TABLE)*WIDTH+:WIDTH];
     end
     rotator #(
         .LOG2_DEGREE(LOG2_POINTS + 1),

@@ -16,8 +16,8 @@ use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::{ClientKey, LweBatch, LweKind, Parameters, ParametersLiteral, ServerKey, sets};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Points of the forward transform in a cycle.
-const LANES: u64 = 4;
+/// Four lanes, and no more ciphertexts in flight than the pipeline's depth takes.
+const FOUR_LANES: [(&str, f64); 2] = [("units.cmux.forward_points", 4.0), ("units.cmux.batch", 1.0)];
 /// Bytes of a word of a channel, and those of an amount.
 const CHANNEL_BYTES: usize = 128;
 const AMOUNT_BYTES: usize = 2;
@@ -46,7 +46,7 @@ enum Wrong {
     Key,
 }
 
-/// FPT with four lanes and no more ciphertexts than its depth takes, with a program, keys and ciphertexts.
+/// FPT with a program, keys and ciphertexts.
 struct Pipeline {
     machine: Fpt,
     setting: Setting,
@@ -60,10 +60,9 @@ struct Pipeline {
 }
 
 impl Pipeline {
-    /// As many bootstraps as fill `batches`, with different messages of one bit.
-    fn new(parameters: &Parameters, batches: usize) -> Self {
-        let figures = [("units.cmux.forward_points", LANES as f64), ("units.cmux.batch", 1.0)];
-        let figures = figures.map(|(key, value)| (key.to_owned(), value));
+    /// As many bootstraps as fill `batches`, with different messages of one bit, on FPT with changed `figures`.
+    fn new(figures: &[(&str, f64)], parameters: &Parameters, batches: usize) -> Self {
+        let figures: Vec<(String, f64)> = figures.iter().map(|&(key, value)| (key.to_owned(), value)).collect();
         let machine = registry::description("fpt").expect("a machine").changed(&figures).expect("its figures");
         let choice = lowering(&machine, parameters, KeySwitchOrder::None).expect("a 32-bit set");
         let arithmetic = choice.arithmetic.clone();
@@ -109,14 +108,20 @@ impl Pipeline {
         ((u32::BITS - unit) as usize, unit)
     }
 
-    /// Words of a test polynomial in one of the channel.
-    fn table(&self) -> usize {
-        (self.group() / 2).min(8 * CHANNEL_BYTES / self.coefficients() / self.widths().0)
+    /// Points of the forward transform in a cycle.
+    fn lanes(&self) -> u64 {
+        self.shape().widths.0
     }
 
-    /// Banks of the key buffer: the columns' for each of eight channels.
+    /// Coefficients of a test polynomial in a word of the channel.
+    fn table(&self) -> usize {
+        let most = 8 * CHANNEL_BYTES / self.widths().0;
+        (self.shape().ring_degree as usize / 2).min(1 << most.ilog2())
+    }
+
+    /// Banks of the key buffer: the columns' for each of eight channels, or of fewer groups of channels if a bank had a single word.
     fn key_banks(&self) -> usize {
-        self.columns() * 8
+        self.columns() * 8.min(self.shape().cmux as usize / 2)
     }
 
     fn simulate(&self) -> Simulation {
@@ -127,7 +132,7 @@ impl Pipeline {
         Bench::new("fpt_pipeline")
             .compact()
             .parameter("LOG2_POINTS", self.setting.log2_points())
-            .parameter("LOG2_LANES", LANES.ilog2())
+            .parameter("LOG2_LANES", self.lanes().ilog2())
             .parameter("COLUMNS", self.columns() as u64)
             .parameter("LOG2_BASE", gadget.log2_base)
             .parameter("LEVELS", gadget.levels)
@@ -168,7 +173,7 @@ impl Pipeline {
     /// The words of the key of each iteration, in the order of use.
     fn key_words(&self) -> Vec<Vec<u32>> {
         let (kernel, degree) = (self.setting.transform(), 2 * self.setting.points());
-        let layout = Layout::spectrum(&self.setting, LANES.ilog2(), u32::BITS);
+        let layout = Layout::spectrum(&self.setting, self.lanes().ilog2(), u32::BITS);
         let spectrum = |polynomial: &[u32]| -> Vec<Point> {
             let mut spectrum = FixedSpectrum::zeros(self.setting.spec.ring_degree);
             assert_eq!(kernel.forward_torus(polynomial, &mut spectrum), 0);
@@ -197,7 +202,7 @@ impl Pipeline {
             .flat_map(|line| (0..self.coefficients()).map(move |lane| lane * group + line))
             .map(|place| kernel.kept(table[place]) >> unit)
             .collect();
-        words.chunks(self.table() * self.coefficients()).map(<[u32]>::to_vec).collect()
+        words.chunks(self.table()).map(<[u32]>::to_vec).collect()
     }
 
     /// Runs all batches; returns the large ciphertexts, and whether words appeared in the schedule's cycles.
@@ -231,7 +236,7 @@ impl Pipeline {
                 }
                 "extractor" => unloads.extend((1..=s.cmux as usize).map(|cycle| start + cycle)),
                 "hbm.key0" => {
-                    let (stripe, word) = (event.work as usize, self.key_banks() * LANES as usize);
+                    let (stripe, word) = (event.work as usize, self.key_banks() * self.lanes() as usize);
                     for (number, at) in
                         arrivals(&mut (1..=stripe / word).map(|number| number * word)).into_iter().enumerate()
                     {
@@ -254,7 +259,7 @@ impl Pipeline {
                     }
                 }
                 "hbm.ciphertexts" if into("tables") => {
-                    let (words, bytes) = (group / self.table(), event.work as usize);
+                    let (words, bytes) = (s.ring_degree as usize / self.table(), event.work as usize);
                     for (number, at) in
                         arrivals(&mut (1..=words).map(|number| number * bytes / words)).into_iter().enumerate()
                     {
@@ -276,7 +281,7 @@ impl Pipeline {
             keys[3][5] ^= 1 << 25;
         }
         let (width, unit_bits) = self.widths();
-        let key_word = self.key_banks() * 2 * LANES as usize;
+        let key_word = self.key_banks() * 2 * self.lanes() as usize;
         let stream = cycles.iter_mut().map(|cycle| {
             if wrong == Wrong::Amount
                 && let Some(amounts) = cycle.amounts.as_mut()
@@ -342,6 +347,12 @@ impl Pipeline {
         assert_eq!(decoded, outputs["y"], "decrypted");
         expected.iter().map(<[u32]>::to_vec).collect()
     }
+
+    fn holds(&self) {
+        let (found, in_time) = self.run(&self.simulate(), Wrong::Nothing);
+        assert!(in_time, "other cycles than the schedule's");
+        assert!(found == self.expected(), "other words");
+    }
 }
 
 #[test]
@@ -352,7 +363,7 @@ fn two_batches_of_a_small_set() {
     (literal.lwe_dimension, literal.ring_degree) = (8, 64);
     literal.bootstrap_gadget.log2_base = 6;
     (literal.lwe_noise_log2, literal.glwe_noise_log2) = (-28.0, -29.0);
-    let pipeline = Pipeline::new(&Parameters::check(&literal).expect("a set"), 2);
+    let pipeline = Pipeline::new(&FOUR_LANES, &Parameters::check(&literal).expect("a set"), 2);
     let (unit, expected) = (pipeline.simulate(), pipeline.expected());
     let (found, in_time) = pipeline.run(&unit, Wrong::Nothing);
     assert!(in_time, "other cycles than the schedule's");
@@ -367,8 +378,15 @@ fn two_batches_of_a_small_set() {
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_set_one_on_four_lanes() {
-    let pipeline = Pipeline::new(&sets::parameters("fpt-I").expect("a set"), 1);
-    let (found, in_time) = pipeline.run(&pipeline.simulate(), Wrong::Nothing);
-    assert!(in_time, "other cycles than the schedule's");
-    assert!(found == pipeline.expected(), "other words");
+    Pipeline::new(&FOUR_LANES, &sets::parameters("fpt-I").expect("a set"), 1).holds();
+}
+
+#[test]
+#[ignore = "needs Verilator: make rtl"]
+fn full_size_two_iterations_on_all_lanes() {
+    let mut literal: ParametersLiteral = sets::literal("fpt-I").expect("a set").clone();
+    (literal.name, literal.lwe_dimension) = ("two".to_owned(), 2);
+    let pipeline = Pipeline::new(&[], &Parameters::check(&literal).expect("a set"), 2);
+    assert_eq!(pipeline.shape().widths, (128, 64));
+    pipeline.holds();
 }
