@@ -32,7 +32,7 @@ const KINDS: [Opcode; 11] = [
     Opcode::BlindRotate,
 ];
 
-/// What the scheduler is told in a cycle.
+/// The inputs of the scheduler in a cycle.
 #[derive(Clone, Default)]
 struct Cycle {
     /// Node whose word comes.

@@ -338,25 +338,25 @@ impl Switch {
         let bits = bits.field(number as u64, entries).fields(words, WIDTH);
         let stream = |bits: Bits, stream: Option<&Stream>| {
             let bits = bits.field(flag(stream.is_some()), 1);
-            let told = stream.cloned().unwrap_or_default();
-            let bits = bits.fields([told.slots as u64, told.limbs as u64], slots);
-            bits.fields(told.places.iter().copied().chain(std::iter::repeat(0)).take(most), places)
+            let stream = stream.cloned().unwrap_or_default();
+            let bits = bits.fields([stream.slots as u64, stream.limbs as u64], slots);
+            bits.fields(stream.places.iter().copied().chain(std::iter::repeat(0)).take(most), places)
         };
         let mut bits = stream(stream(bits, cycle.feed.as_ref()), cycle.keep.as_ref());
         for side in 0..mapped.machine.hadamard_units {
-            let told = cycle.multiply.get(&side);
-            bits = stream(bits, told.map(|told| &told.stream));
-            let told = told.cloned().unwrap_or_default();
-            bits = bits.field(flag(told.divides), 1).field(told.terms as u64, bits_of(cells + 1));
-            bits = bits.field(told.entry as u64, entries);
+            let command = cycle.multiply.get(&side);
+            bits = stream(bits, command.map(|command| &command.stream));
+            let command = command.cloned().unwrap_or_default();
+            bits = bits.field(flag(command.divides), 1).field(command.terms as u64, bits_of(cells + 1));
+            bits = bits.field(command.entry as u64, entries);
             let result = cycle.result.get(&side);
             bits = stream(bits, result.map(|(stream, _)| stream));
             bits = bits.field(flag(result.is_some_and(|&(_, divides)| divides)), 1);
-            let told = cycle.add.get(&side);
-            bits = stream(bits, told.map(|told| &told.stream));
-            let told = told.cloned().unwrap_or_default();
-            bits = bits.fields(told.others.into_iter().chain(std::iter::repeat(0)).take(most), places);
-            bits = bits.field(told.entry as u64, entries);
+            let command = cycle.add.get(&side);
+            bits = stream(bits, command.map(|command| &command.stream));
+            let command = command.cloned().unwrap_or_default();
+            bits = bits.fields(command.others.into_iter().chain(std::iter::repeat(0)).take(most), places);
+            bits = bits.field(command.entry as u64, entries);
             bits = stream(bits, cycle.sum.get(&side));
         }
         let lanes = mapped.machine.lanes;

@@ -3,7 +3,8 @@
 A file `results/NAME.json` has
 
     command    as a person types it
-    commit     of the source tree; a + means that files differed from that commit
+    commit     of the source tree; a + means that files differed from that commit. Of two, the second is of rows that were computed later and
+               set into the record; the notes name them
     date       YYYY-MM-DD
     processor  its name, the number of usable cores, and its vector instructions
     seconds    how long the command took

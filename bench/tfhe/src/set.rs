@@ -47,7 +47,7 @@ pub struct Set {
     pub parameters: Parameters,
     pub name: String,
     pub dimensions: Dimensions,
-    /// What the peer runs in the same row: the same set, except for [`PLANNED`].
+    /// The peer's set in the same row: the same one, or its default next to [`PLANNED`].
     pub peer: Dimensions,
 }
 

@@ -93,7 +93,7 @@ class RealSteps:
             name: [element.bounds[0]] * length for name, element, length in program.inputs if name in self.hidden
         }
         own = {name: list(values) for name, values in inputs.items() if name not in self.inputs}
-        # What a rounding needs of integers is right after as many turns as roundings follow each other.
+        # A rounding may need an integer that an earlier rounding gives. Each turn makes one more of such a chain right.
         for _ in range(len(self.hidden) + 1):
             returned = program.evaluate({**own, **rounded})
             known = {name: list(values) for name, values in rounded.items()}

@@ -465,7 +465,7 @@ class ElementPlan(Plan):
         if self.other is None:
             return report
         own, other = self._way(report["whole_run_seconds"]["keys"]), self.other._way(self.other.client_seconds().keys)
-        why = "fewer multiplications, with a tenth of those in the time of making keys"
+        why = "it takes less time, with a tenth of the time of making keys"
         if self.cost_with_keys > self.other.cost_with_keys:
             why = f"wide tables take more than {bytes_text(_most_wide_bytes())} of memory"
         ways = {"chosen": self.way, "why": why, self.way: own, self.other.way: other}

@@ -1,6 +1,6 @@
 //! Repeated RNS programs, on machines whose schedules are lists of events without instructions.
 //!
-//! Each body is mapped and audited as a program of its own, and only its events are kept. The schedule of all rounds is a tree of
+//! Each body is mapped and audited as any other program, and only its events are kept. The schedule of all rounds is a tree of
 //! loops over these bodies ([`crate::rns::rounds`]), which the checker processes as a whole.
 
 use super::options::{Given, check as check_options};

@@ -1,6 +1,6 @@
 //! Schedules of programs that repeat: each body is scheduled once, and rounds follow one another.
 //!
-//! A body starts with an empty chip and ends when all results are stored, so it is a schedule of its own, which is audited as any
+//! A body starts with an empty chip and ends when all results are stored, so it is a whole schedule, which is audited as any
 //! other. A round starts in the cycle in which the previous round ends. Its values have its number, except those that it takes from the
 //! previous round. Repeated sequences of bodies become loops. No mapper takes part in that: if the bodies are right, so is the whole.
 
@@ -19,7 +19,7 @@ pub type Timed = (Arc<Vec<Item>>, u64);
 /// `first` round takes inputs, which lie in memory from the start.
 ///
 /// # Errors
-/// [`RoundsError::Given`] if an output has a limb that was not computed, or that it has twice: then it has no name of its own.
+/// [`RoundsError::Given`] if an output has a limb that was not computed, or that it has twice: then its name is not unique.
 pub fn body(
     list: &dyn EventList,
     program: &KernelProgram,

@@ -147,7 +147,7 @@ pub fn next(state: &mut u64) -> u64 {
     *state
 }
 
-/// A program of rounds. Each has public polynomials of its own.
+/// A program of rounds with different public polynomials.
 pub struct Rounds {
     pub bodies: Vec<Arc<RnsProgram>>,
     pub rounds: Vec<Round>,

@@ -57,7 +57,7 @@ pub enum Given {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fhetch {
     pub text: String,
-    /// What is given, its limb and address, in the order of first use.
+    /// Given polynomials, each with its limb and address, in the order of first use.
     pub given: Vec<(Given, LimbId, u64)>,
     /// Name, part and the addresses of the limbs of each output.
     pub outputs: Vec<(Arc<str>, u16, Vec<u64>)>,

@@ -85,7 +85,7 @@ impl Integers {
         Ok(results)
     }
 
-    /// What `build` makes of lookups; notes whether a wide table with an index of `bits` would take less.
+    /// Runs `build`, which adds lookups, and notes whether a wide table with an index of `bits` would take less.
     pub(super) fn by_lookups<R>(
         &mut self,
         builder: &mut Builder,
