@@ -67,6 +67,18 @@ def check(example: dict[str, Any], value: Any) -> None:
     expect_equal(read(value), example["clear"](**example["GIVEN"]), example.get("CLOSE", 0.0 if exact else 1e-6))
 
 
+REFUSALS = (pf.errors.MachineError, pf.errors.NoiseError, pf.errors.ParameterError)
+"""Errors of a program that a machine does not take."""
+
+
+def encrypted(example: dict[str, Any], on: str, folder: Path) -> Any:
+    """The steps of a program whose inputs are encrypted, planned for a machine or this processor."""
+    derived = {"widths": "derived"} if on != "cpu" and example["program"].scheme == "tfhe" else {}
+    steps = example["program"].in_folder(folder, on=on, **derived)
+    steps.encrypt_or_begin(lambda _: example["GIVEN"])
+    return steps
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_says_in_the_clear_what_plain_python_says(name: str) -> None:
     example = load(name)
@@ -94,11 +106,9 @@ def test_a_program_runs_encrypted(name: str) -> None:
 def test_a_program_conforms(name: str, on: str, tmp_path: Path) -> None:
     """In every instruction set of this processor, and as schedules of the machines that take it."""
     example = load(name)
-    derived = {"widths": "derived"} if on != "cpu" and example["program"].scheme == "tfhe" else {}
-    steps = example["program"].in_folder(tmp_path, on=on, **derived)
     try:
-        steps.encrypt_or_begin(lambda _: example["GIVEN"])
-    except (pf.errors.MachineError, pf.errors.NoiseError, pf.errors.ParameterError) as refused:
+        steps = encrypted(example, on, tmp_path)
+    except REFUSALS as refused:
         pytest.skip(f"{on} does not take it: {refused}")
     found = steps.conform(skip=("interpreter",))
     assert found.conforms
