@@ -277,7 +277,7 @@ fn simulated_units_execute_a_scheduled_permutation() {
     let accepted = compile(&machine, &program).expect("it compiles");
     let units = Units::new(&accepted.geometry, &accepted.translation.moduli);
     let given = Given { program: &program, keys: &keys, inputs: &inputs };
-    let found = replay(&accepted.events(&machine), &accepted.names(), &units, &given).expect("it runs");
+    let found = replay(&accepted.events(&machine), &accepted.labels(), &units, &given).expect("it runs");
     assert!(found == expected, "simulated units and the interpreter give different words");
     let seen: Vec<&str> = units.seen.into_inner().into_iter().collect();
     assert_eq!(seen, ["add", "addc", "aut", "intt", "mul", "mulc", "neg", "ntt", "sub"]);

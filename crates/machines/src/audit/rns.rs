@@ -14,8 +14,8 @@ mod expected;
 
 use super::AuditError;
 use crate::rns::function::Function;
+use crate::rns::labels::Labels;
 use crate::rns::leaf::{Leaf, LeafSubpolynomial};
-use crate::rns::meaning::Meaning;
 use crate::rns::step::{Step, Sum};
 use crate::rns::subpolynomials::Subpolynomials;
 use expected::{Expected, converted};
@@ -25,7 +25,7 @@ use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
 use polyfabric_schemes::rns::Part;
 use polyfabric_sim::function::Function as Allowed;
 use polyfabric_sim::list::EventList;
-use polyfabric_sim::schedule::{Access, Event, MemoryKind, OpKind, Resources, Value};
+use polyfabric_sim::schedule::{Access, Event, MemoryKind, OpKind, Resources, Traffic, Value};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::{ControlFlow, Range};
@@ -83,15 +83,15 @@ impl Residue {
 }
 
 /// Audits `list` against `program`.
-pub fn audit(program: &KernelProgram, list: &dyn EventList, meaning: &dyn Meaning) -> Result<(), AuditError> {
-    let expected = Expected::of(program, meaning)?;
+pub fn audit(program: &KernelProgram, list: &dyn EventList, labels: &Labels) -> Result<(), AuditError> {
+    let expected = Expected::of(program, labels)?;
     let mut audit = Audit {
         program,
         resources: list.resources(),
-        meaning,
-        vector: (program.degree.get() / meaning.subpolynomials().count()) as u64,
-        known: vec![None; meaning.values()],
-        seen: vec![Seen::default(); meaning.values()],
+        labels,
+        vector: (program.degree.get() / labels.subpolynomials.count()) as u64,
+        known: vec![None; labels.vectors],
+        seen: vec![Seen::default(); labels.vectors],
         computed: Vec::with_capacity(expected.computed.len()),
         operands: Vec::new(),
         results: Vec::new(),
@@ -116,7 +116,7 @@ struct Seen {
 struct Audit<'a> {
     program: &'a KernelProgram,
     resources: &'a Resources,
-    meaning: &'a dyn Meaning,
+    labels: &'a Labels,
     /// Elements of a vector.
     vector: u64,
     known: Vec<Option<Residue>>,
@@ -143,7 +143,7 @@ impl Audit<'_> {
         for access in event.reads.iter().chain(&event.writes) {
             let memory = &self.resources.memories[usize::from(access.place.memory.0)].kind;
             let bits = u64::from(self.resources.value_classes[usize::from(access.value.class.0)].bits);
-            let needed = (self.meaning.vectors(access.value) as u64 * self.vector * bits).div_ceil(8);
+            let needed = (self.labels.count(access.value) as u64 * self.vector * bits).div_ceil(8);
             let given = match memory {
                 MemoryKind::Scoreboard => continue,
                 MemoryKind::OnChip { .. } | MemoryKind::Lines(_) => access.bytes.min(access.place.bytes),
@@ -169,22 +169,22 @@ impl Audit<'_> {
 
     /// Indices of a value's vectors.
     fn numbers(&self, event: &Event, value: Value) -> Result<Range<usize>, AuditError> {
-        let first = self.meaning.number(value);
-        let numbers = first.map(|first| first..first.saturating_add(self.meaning.vectors(value)));
-        let known = numbers.filter(|numbers| numbers.end <= self.seen.len() && !numbers.is_empty());
+        // Its class decides whether it counts as given, and as a key.
+        let class = &self.resources.value_classes[usize::from(value.class.0)];
+        let leaf = self.labels.leaf(value).map(|of| of.leaf);
+        let key = matches!(leaf, Some(Leaf::Hint { .. }));
+        let as_claimed = (class.input, class.traffic == Traffic::KeySwitchKey) == (leaf.is_some(), key);
+        let known = self.labels.numbers(value).filter(|_| as_claimed);
         known.ok_or_else(|| self.operand(event, format!("value {}", value.index), "a meaning of its name"))
     }
 
     fn moved(&mut self, event: &Event) -> Result<(), AuditError> {
         for read in &event.reads {
             let number = self.numbers(event, read.value)?.start;
-            if self.off_chip(read.place.memory.0) {
-                if let Some(leaf) = self.meaning.leaf(read.value) {
-                    self.known[number].get_or_insert_with(|| Residue::leaf(leaf, &self.program.moduli));
-                } else if self.resources.value_classes[usize::from(read.value.class.0)].input {
-                    let what = format!("value {}", read.value.index);
-                    return Err(AuditError::Given { event: self.name(event), what });
-                }
+            if self.off_chip(read.place.memory.0)
+                && let Some(leaf) = self.labels.leaf(read.value)
+            {
+                self.known[number].get_or_insert_with(|| Residue::leaf(leaf, &self.program.moduli));
             }
         }
         let kind = &self.resources.kinds[usize::from(event.op.kind.0)];
@@ -212,7 +212,7 @@ impl Audit<'_> {
     fn compute(&mut self, event: &Event, allowed: Allowed) -> Result<(), AuditError> {
         let result = event.writes.first().map_or(u32::MAX, |write| write.value.index);
         let named = format!("value {result}");
-        let may = |step: &Step| match (allowed, step) {
+        let may = |step: &&Step| match (allowed, step) {
             (Allowed::Compute(names), _) => names.contains(&step.name()),
             (Allowed::Interleaved { name, .. }, _) => name == step.name(),
             (Allowed::Conversion { sources }, Step::Conversion { from, .. }) => from.len() == sources,
@@ -229,7 +229,7 @@ impl Audit<'_> {
             }
             _ => false,
         };
-        let Some(step) = self.meaning.step(event.op).filter(may) else {
+        let Some(step) = self.labels.step(event.op).filter(may) else {
             let (event, kind) = (self.name(event), self.kind(event));
             return Err(AuditError::Step { event, result: named, kind, step: "another function".to_owned() });
         };
@@ -266,7 +266,7 @@ impl Audit<'_> {
         for write in &event.writes {
             let numbers = self.numbers(event, write.value)?;
             for number in numbers {
-                let leaf = self.meaning.leaf(write.value).is_some();
+                let leaf = self.labels.leaf(write.value).is_some();
                 if leaf || std::mem::replace(&mut self.seen[number].computed, true) {
                     return Err(AuditError::Times { what: named, times: "more than once".to_owned() });
                 }
@@ -323,7 +323,7 @@ impl Audit<'_> {
     /// The results of a unit that takes several vectors at once. The error says what is missing.
     fn several(&self, step: &Step, operands: &[Residue], results: &mut Vec<Residue>) -> Result<(), String> {
         let moduli = &self.program.moduli;
-        if self.meaning.subpolynomials().count() != 1 {
+        if self.labels.subpolynomials.count() != 1 {
             return Err("polynomials of one vector".to_owned());
         }
         let of_limbs = |limbs: &LimbSet| {
@@ -442,7 +442,7 @@ impl Audit<'_> {
         for (output, limbs) in expected.outputs.iter().enumerate() {
             for (place, &wanted) in limbs.iter().enumerate() {
                 let (position, subpolynomial) =
-                    (place / self.meaning.subpolynomials().count(), place % self.meaning.subpolynomials().count());
+                    (place / self.labels.subpolynomials.count(), place % self.labels.subpolynomials.count());
                 let what = || {
                     let name = &self.program.outputs[output].name;
                     format!(
@@ -450,11 +450,12 @@ impl Audit<'_> {
                         self.program.outputs[output].part
                     )
                 };
-                let value = self.meaning.output(output, position, subpolynomial);
-                let Some((value, number)) = value.and_then(|value| Some((value, self.meaning.number(value)?))) else {
+                let value = self.labels.output(output, position, subpolynomial);
+                let Some((value, number)) = value.and_then(|value| Some((value, self.labels.numbers(value)?.start)))
+                else {
                     return Err(AuditError::Lost { what: what() });
                 };
-                let found = match self.meaning.leaf(value) {
+                let found = match self.labels.leaf(value) {
                     Some(leaf) => Some(Residue::leaf(leaf, &self.program.moduli)),
                     None if !self.seen[number].stored => return Err(AuditError::Lost { what: what() }),
                     None => self.known[number],
@@ -479,7 +480,7 @@ impl Audit<'_> {
         for key in expected.computed.iter().copied() {
             while found.next_if(|&other| other < key).is_some() {}
             if found.next_if_eq(&key).is_none() {
-                let what = expected.place_of(key, self.program, self.meaning)?;
+                let what = expected.place_of(key, self.program, self.labels)?;
                 return Err(AuditError::Times { what, times: "too seldom".to_owned() });
             }
         }

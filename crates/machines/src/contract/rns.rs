@@ -6,7 +6,7 @@ use super::{Machine, MachineError};
 use crate::audit::rns::audit;
 use crate::audit::same_resources;
 use crate::rns::arithmetic::{Arithmetic, ReplayError};
-use crate::rns::meaning::Meaning;
+use crate::rns::labels::Labels;
 use crate::rns::replay::{Given as Operands, replay};
 use crate::rns::traffic::Traffic;
 use polyfabric_kernels::cancel;
@@ -70,7 +70,7 @@ pub trait MappedRns: Send + Sync {
     fn events(&self) -> Box<dyn EventList + '_>;
 
     /// The meaning of the values in the events.
-    fn meaning(&self) -> Box<dyn Meaning + '_>;
+    fn labels(&self) -> &Labels;
 
     /// The units' arithmetic, for replays.
     fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, ReplayError>;
@@ -86,7 +86,7 @@ pub trait MappedRns: Send + Sync {
     ) -> Result<Vec<RnsPolynomial>, MachineError> {
         let given = Operands { program, keys, inputs };
         let arithmetic = self.arithmetic();
-        let replayed = arithmetic.and_then(|arithmetic| replay(events, &*self.meaning(), &*arithmetic, &given));
+        let replayed = arithmetic.and_then(|arithmetic| replay(events, self.labels(), &*arithmetic, &given));
         replayed.map_err(|error| MachineError::Replay(Box::new(error)))
     }
 
@@ -165,11 +165,11 @@ pub fn hold(
     machine: &Machine,
     program: &KernelProgram,
     options: &Given,
-    meaning: &dyn Meaning,
+    labels: &Labels,
     events: &dyn EventList,
 ) -> Result<(), MachineError> {
     let own = machine.rns(&program.name)?.resources(program, options)?;
-    let held = same_resources(&own, events.resources()).and_then(|()| audit(program, events, meaning));
+    let held = same_resources(&own, events.resources()).and_then(|()| audit(program, events, labels));
     held.map_err(|cause| MachineError::Audit {
         program: program.name.to_string(),
         machine: machine.name().to_owned(),
@@ -185,9 +185,9 @@ fn simulated(
     options: &Given,
     mapped: Box<dyn MappedRns>,
 ) -> Result<Simulated, MachineError> {
-    let (events, meaning) = (mapped.events(), mapped.meaning());
+    let (events, labels) = (mapped.events(), mapped.labels());
     let holding = cancel::stage("holding the schedule against the program", 0);
-    hold(machine, program, options, &*meaning, &*events)?;
+    hold(machine, program, options, labels, &*events)?;
     drop(holding);
     let switches = program.ops.iter().filter(|op| matches!(op.kind, OpKind::InnerProduct { .. })).count() as u64;
     let (operations, operation) = match switches {
@@ -204,7 +204,7 @@ fn simulated(
     let subject = Subject { machine, schedule, program: name, parameters, operations, operation, primary };
     let mut report = SimulationReport::of(&subject)?;
     let instructions = report.traffic_bytes.get(Class::Instructions.name()).copied();
-    let traffic = Traffic::of(&*events, &*meaning);
+    let traffic = Traffic::of(&*events, labels);
     report.traffic_bytes = traffic.classes();
     report.traffic_bytes.extend(instructions.map(|bytes| (Class::Instructions.name(), bytes)));
     report.traffic_bytes.insert("total", traffic.total() + instructions.unwrap_or(0));
@@ -215,7 +215,7 @@ fn simulated(
             (part.area_mm2, part.full_power_w, part.energy_j) = (None, None, None);
         }
     }
-    drop((events, meaning));
+    drop(events);
     Ok(Simulated { mapped, report, clock_hz: machine.clock_hz()? })
 }
 

@@ -125,19 +125,19 @@ impl RoundsMapper {
         let stage = cancel::stage("compiling", 0);
         let mapped = rns.map(program, &self.options)?;
         drop(stage);
-        let (events, meaning) = (mapped.events(), mapped.meaning());
+        let (events, labels) = (mapped.events(), mapped.labels());
         let holding = cancel::stage("holding the schedule against the program", 0);
-        hold(&self.machine, program, &self.options, &*meaning, &*events)?;
+        hold(&self.machine, program, &self.options, labels, &*events)?;
         drop(holding);
         let changes = |leaf: &Leaf| match *leaf {
             Leaf::Hint { key, .. } => rounds.iter().any(|round| round.key(key) != key),
             Leaf::Input { .. } | Leaf::Plaintext { .. } => true,
         };
-        let traffic = RoundTraffic::of(&*events, &*meaning, &changes);
+        let traffic = RoundTraffic::of(&*events, labels, &changes);
         let first = self.rounds.first().is_some_and(|round| round.body == number);
         let later = !first || rounds.len() > 1;
         for of_first in [first.then_some(true), later.then_some(false)].into_iter().flatten() {
-            let timed = body(&*events, program, &*meaning, of_first).map_err(failed)?;
+            let timed = body(&*events, program, labels, of_first).map_err(failed)?;
             self.forms.insert((number, of_first), timed);
         }
         let cycles = self.forms.range((number, false)..).next().map_or(0, |(_, timed)| timed.1);

@@ -8,11 +8,11 @@ use super::expand::{Expansion, check};
 use super::fetch;
 use super::lockstep::planned;
 use super::machine::{F1, Geometry, GeometryError};
-use super::meaning::Names;
 use super::movement::{self, Movement};
 use super::order::{Group, Ordered, order, orders, reordered};
 use super::stream::{Stream, streams};
 use super::translate::{Translation, TranslationError, translate};
+use crate::rns::labels::Labels;
 use crate::rns::traffic::Traffic;
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_sim::checker::{Checked, Violation};
@@ -78,12 +78,12 @@ impl Compiled {
     }
 
     /// The meaning of the events' values.
-    pub fn names(&self) -> Names<'_> {
-        Names::new(&self.translation, &self.geometry)
+    pub fn labels(&self) -> Labels {
+        self.translation.labels(self.geometry.subpolynomials())
     }
 
     pub fn traffic(&self, machine: &F1) -> Traffic {
-        Traffic::of(&self.events(machine), &self.names())
+        Traffic::of(&self.events(machine), &self.labels())
     }
 
     /// Number of vectors loaded and stored.

@@ -17,7 +17,7 @@ use crate::contract::options::{Given, OptionError, OptionSpec, OptionValues, sec
 use crate::contract::rns::{Group, Instructed, MAPPER_BYTES, MappedRns, RnsMachine};
 use crate::contract::{Figures, MachineError, Mapper, Target};
 use crate::rns::arithmetic::{Arithmetic, ReplayError};
-use crate::rns::meaning::Meaning;
+use crate::rns::labels::Labels;
 use polyfabric_program::rns::kernel::{Conversion, KernelProgram, LimbOps};
 use polyfabric_program::rns::lowering::{Hoisting, Rescaling, RnsLowering, RotationOrder};
 use polyfabric_schemes::rns::GadgetLiteral;
@@ -98,7 +98,14 @@ impl Options {
 pub struct Mapped {
     /// The compiled program.
     pub compiled: Compiled,
+    labels: Labels,
     machine: F1,
+}
+
+impl Mapped {
+    fn new(compiled: Compiled, machine: F1) -> Box<Self> {
+        Box::new(Self { labels: compiled.labels(), compiled, machine })
+    }
 }
 
 /// The lowering of programs for F1; `gadget` is the decomposition of key switches. Rotations start with the automorphism, each with
@@ -181,7 +188,7 @@ impl RnsMachine for Figures<F1> {
             cause => MachineError::mapping(self.description(), &program.name, cause),
         };
         let compiled = scheduled(&figures, program, options.scheduler).map_err(failed)?;
-        Ok(Box::new(Mapped { compiled, machine: figures }))
+        Ok(Mapped::new(compiled, figures))
     }
 
     fn load(&self, program: &KernelProgram, options: &Given, bytes: &[u8]) -> Result<Box<dyn MappedRns>, MachineError> {
@@ -190,7 +197,7 @@ impl RnsMachine for Figures<F1> {
         let failed =
             |cause: SavedError| MachineError::Saved { program: program.name.to_string(), cause: Box::new(cause) };
         let compiled = load_saved(bytes, &figures, program).map_err(failed)?.compiled;
-        Ok(Box::new(Mapped { compiled, machine: figures }))
+        Ok(Mapped::new(compiled, figures))
     }
 }
 
@@ -210,8 +217,8 @@ impl MappedRns for Mapped {
         Box::new(self.compiled.events(&self.machine))
     }
 
-    fn meaning(&self) -> Box<dyn Meaning + '_> {
-        Box::new(self.compiled.names())
+    fn labels(&self) -> &Labels {
+        &self.labels
     }
 
     fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, ReplayError> {

@@ -444,6 +444,7 @@ impl<'a> Expansion<'a> {
         part: Part,
     ) {
         event.op.kernel_op = instruction;
+        event.op.body_op = self.graph.function_number(instruction as usize) as u32;
         match part {
             Part::Operand(wanted) => {
                 for (_, source, value) in self.operands(instruction, operands).filter(|&(of, ..)| of == wanted) {

@@ -22,7 +22,6 @@ pub mod graph;
 mod lift;
 pub mod lockstep;
 pub mod machine;
-pub mod meaning;
 pub mod movement;
 pub mod order;
 mod reservations;

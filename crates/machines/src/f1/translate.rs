@@ -4,8 +4,11 @@
 //! limb, or per vector if a polynomial has several. A residue that is lifted to another modulus needs no
 //! separate instruction if its reader's unit reduces it; otherwise it is multiplied by 1.
 
+use super::expand::value;
 use super::graph::{Function, Graph, GraphBuilder, LeafClass, MOST, Vector};
+use crate::rns::labels::Labels;
 use crate::rns::leaf::{Leaf, LeafSubpolynomial};
+use crate::rns::step::Step;
 use crate::rns::subpolynomials::Subpolynomials;
 use polyfabric_kernels::automorphism::{GaloisElement, GaloisElementError};
 use polyfabric_kernels::modular::{Modulus, PrimeForm};
@@ -41,6 +44,24 @@ pub struct Translation {
     pub origins: Vec<u32>,
     /// For each instruction, its original number before reordering.
     pub numbers: Vec<u32>,
+}
+
+impl Translation {
+    /// The meaning of the values in events; the number of a step is that of its function.
+    pub fn labels(&self, subpolynomials: Subpolynomials) -> Labels {
+        let (graph, result) = (&self.graph, |vector: &Vector| value(&self.graph, self.graph.number(*vector) as u32));
+        let output = |output: &Output| output.limbs.iter().flat_map(|(_, vectors)| vectors).map(result).collect();
+        Labels {
+            steps: graph.functions().iter().map(|&function| Step::One(function)).collect(),
+            composites: false,
+            vectors: graph.values(),
+            streams: HashMap::new(),
+            first_leaf: graph.len(),
+            leaves: self.leaves.iter().copied().map(Some).collect(),
+            outputs: self.outputs.iter().map(output).collect(),
+            subpolynomials,
+        }
+    }
 }
 
 /// Why a program has no translation.

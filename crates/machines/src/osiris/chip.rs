@@ -273,9 +273,4 @@ impl Chip {
     pub fn stream(&self, number: u32) -> Value {
         Value { class: self.classes.stream, ciphertext: Value::NONE, iteration: Value::NONE, index: number }
     }
-
-    /// The inverse of [`Self::stream`].
-    pub fn stream_number(&self, value: Value) -> Option<usize> {
-        (value.class == self.classes.stream).then_some(value.index as usize)
-    }
 }

@@ -2,8 +2,8 @@
 
 use super::arithmetic::Units;
 use super::chip::Chip;
+use super::labels::labelled;
 use super::machine::{Osiris, SPECS};
-use super::meaning::Names;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::{Kernel, MapError, Tasks};
 use crate::contract::estimate::Estimate;
@@ -11,8 +11,8 @@ use crate::contract::options::Given;
 use crate::contract::rns::{MappedRns, RnsMachine};
 use crate::contract::{Figures, MachineError, Mapper, Target};
 use crate::rns::arithmetic::{Arithmetic, ReplayError};
+use crate::rns::labels::Labels;
 use crate::rns::leaf::Leaf;
-use crate::rns::meaning::Meaning;
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_program::rns::lowering::RnsLowering;
 use polyfabric_schemes::rns::GadgetLiteral;
@@ -32,8 +32,9 @@ pub static MAPPER: Mapper = Mapper {
 /// A program on a machine.
 #[derive(Clone, Debug)]
 pub struct Mapped {
-    /// The schedule, with the meaning of its names.
+    /// The schedule.
     pub scheduled: Scheduled,
+    labels: Labels,
     program: KernelProgram,
 }
 
@@ -115,9 +116,10 @@ impl RnsMachine for Figures<Osiris> {
 
     fn map(&self, program: &KernelProgram, _options: &Given) -> Result<Box<dyn MappedRns>, MachineError> {
         let figures = self.get()?;
-        let scheduled = schedule(figures, program)
+        let mut scheduled = schedule(figures, program)
             .map_err(|cause| MachineError::mapping(self.description(), &program.name, cause))?;
-        Ok(Box::new(Mapped { scheduled, program: program.clone() }))
+        let labels = labelled(&mut scheduled, program);
+        Ok(Box::new(Mapped { scheduled, labels, program: program.clone() }))
     }
 
     fn primary(&self) -> &'static [&'static str] {
@@ -130,8 +132,8 @@ impl MappedRns for Mapped {
         Box::new(&self.scheduled.schedule)
     }
 
-    fn meaning(&self) -> Box<dyn Meaning + '_> {
-        Box::new(Names::new(&self.scheduled, &self.program))
+    fn labels(&self) -> &Labels {
+        &self.labels
     }
 
     fn arithmetic(&self) -> Result<Box<dyn Arithmetic + '_>, ReplayError> {

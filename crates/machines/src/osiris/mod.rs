@@ -8,16 +8,16 @@
 //! - [`flow`], [`room`]: dependences between tasks, and the allocation of the scratchpads.
 //! - `limb_order`: the order of single limbs between two changes of modulus.
 //! - [`steps`]: baby and giant steps of a matrix, chosen by schedules.
-//! - [`meaning`], [`contract`]: interfaces to the audit and to other crates.
+//! - [`labels`], [`contract`]: interfaces to the audit and to other crates.
 
 pub mod arithmetic;
 pub mod chip;
 pub mod contract;
 pub mod flow;
+pub mod labels;
 pub mod layout;
 mod limb_order;
 pub mod machine;
-pub mod meaning;
 pub mod room;
 pub mod schedule;
 pub mod steps;

@@ -5,9 +5,9 @@ mod ciphertexts;
 use super::arithmetic::Units;
 use super::chip::Chip;
 use super::flow::Flow;
+use super::labels::labelled;
 use super::layout::{Cycle, Free, Layout, Planner, Port};
 use super::machine::{Osiris, SPECS, Tiling};
-use super::meaning::Names;
 use super::schedule::{Scheduled, schedule};
 use super::tasks::Tasks;
 use super::units::{BaseConversionArray, ModChangeUnits, NttUnit};
@@ -84,17 +84,18 @@ impl Case {
     fn replay(&self, scheduled: &Scheduled) -> Result<Vec<RnsPolynomial>, ReplayError> {
         let inputs: Vec<&RnsPolynomial> = self.inputs.iter().collect();
         let given = Given { program: &self.program, keys: &self.keys, inputs: &inputs };
-        let names = Names::new(scheduled, &self.program);
-        replay(&scheduled.schedule, &names, &Units::new(scheduled, &self.program)?, &given)
+        let mut scheduled = scheduled.clone();
+        let labels = labelled(&mut scheduled, &self.program);
+        replay(&scheduled.schedule, &labels, &Units::new(&scheduled, &self.program)?, &given)
     }
 
     /// Checks and replays the program; returns its cycles.
     fn check(&self, machine: &Osiris) -> u64 {
-        let scheduled = self.schedule(machine);
+        let mut scheduled = self.schedule(machine);
         let checked = check(&scheduled.schedule, &["ntt".to_owned()]).unwrap_or_else(|violation| panic!("{violation}"));
-        let names = Names::new(&scheduled, &self.program);
-        audit(&self.program, &scheduled.schedule, &names).unwrap_or_else(|error| panic!("{error}"));
         assert!(self.replay(&scheduled).expect("the replay succeeds") == self.expected);
+        let labels = labelled(&mut scheduled, &self.program);
+        audit(&self.program, &scheduled.schedule, &labels).unwrap_or_else(|error| panic!("{error}"));
         checked.cycles
     }
 }
@@ -411,9 +412,10 @@ fn only_dropped_limbs_are_computed_without_a_reader() {
     let (ring, gadget) = ring(6, 4, 2);
     let case = Case::new(&ring, &gadget, dropped_product(&ring, &gadget, 0));
     case.check(&small());
-    let twice = Case::new(&ring, &gadget, dropped_product(&ring, &gadget, 1)).schedule(&small());
-    let names = Names::new(&twice, &case.program);
-    let refused = audit(&case.program, &twice.schedule, &names).expect_err("the product is computed twice");
+    let doubled = Case::new(&ring, &gadget, dropped_product(&ring, &gadget, 1));
+    let mut twice = doubled.schedule(&small());
+    let labels = labelled(&mut twice, &doubled.program);
+    let refused = audit(&case.program, &twice.schedule, &labels).expect_err("the product is computed twice");
     assert!(refused.to_string().contains("is computed, and nothing reads it"), "{refused}");
 }
 

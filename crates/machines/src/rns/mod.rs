@@ -1,10 +1,10 @@
-//! Shared by all RNS machines: functions of units, vectors in off-chip memory, the split of large polynomials, off-chip
+//! Shared by all RNS machines: functions of units, labels, vectors in off-chip memory, the split of large polynomials, off-chip
 //! traffic by class, and replay.
 
 pub mod arithmetic;
 pub mod function;
+pub mod labels;
 pub mod leaf;
-pub mod meaning;
 pub mod replay;
 pub mod rounds;
 pub mod step;

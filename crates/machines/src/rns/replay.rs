@@ -6,8 +6,8 @@
 //! Vectors on a wire must be taken exactly when they reach its end.
 
 use super::arithmetic::{Arithmetic, ReplayError, Words};
+use super::labels::Labels;
 use super::leaf::{Leaf, LeafSubpolynomial};
-use super::meaning::Meaning;
 use super::step::Step;
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::ntt::Ntt;
@@ -30,7 +30,7 @@ pub struct Given<'a> {
 /// The program that an event's names belong to.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
-    meaning: &'a dyn Meaning,
+    labels: &'a Labels,
     arithmetic: &'a dyn Arithmetic,
     given: &'a Given<'a>,
 }
@@ -48,7 +48,7 @@ impl Scope<'_> {
 
     /// A leaf in the program's own form.
     fn residues(&self, of: LeafSubpolynomial) -> Result<Words, ReplayError> {
-        let range = self.meaning.subpolynomials().range(usize::from(of.subpolynomial));
+        let range = self.labels.subpolynomials.range(usize::from(of.subpolynomial));
         Ok(self.polynomial(of.leaf)?[range].into())
     }
 
@@ -131,11 +131,11 @@ struct Replay<'a> {
 /// Executes a schedule and returns the program's outputs in order.
 pub fn replay(
     list: &dyn EventList,
-    meaning: &dyn Meaning,
+    labels: &Labels,
     arithmetic: &dyn Arithmetic,
     given: &Given<'_>,
 ) -> Result<Vec<RnsPolynomial>, ReplayError> {
-    let mut replay = Replay::new(list.resources(), Scope { meaning, arithmetic, given });
+    let mut replay = Replay::new(list.resources(), Scope { labels, arithmetic, given });
     let mut found = Ok(());
     list.visit(&mut |event| {
         found = replay.event(event);
@@ -164,7 +164,7 @@ impl<'a> Replay<'a> {
         let (results, same) = self.results(event, operands)?;
         let mut left = &results[..];
         for write in &event.writes {
-            let count = self.scope.meaning.vectors(write.value);
+            let count = self.scope.labels.count(write.value);
             let own = left.split_at_checked(count).ok_or(ReplayError::Meaning { cycle: event.start })?;
             left = if same { left } else { own.1 };
             self.write(event.start, write, own.0.to_vec());
@@ -178,10 +178,10 @@ impl<'a> Replay<'a> {
             return Ok((operands, true));
         }
         let unknown = ReplayError::Meaning { cycle: event.start };
-        Ok(match self.scope.meaning.step(event.op) {
-            Some(Step::Generated(leaf)) => (vec![self.scope.generated(leaf)?], true),
+        Ok(match self.scope.labels.step(event.op) {
+            Some(Step::Generated(leaf)) => (vec![self.scope.generated(*leaf)?], true),
             Some(step) => {
-                let results = self.scope.arithmetic.execute(&step, &operands)?;
+                let results = self.scope.arithmetic.execute(step, &operands)?;
                 (results.ok_or(unknown)?, matches!(step, Step::One(_)))
             }
             None => return Err(unknown),
@@ -208,7 +208,7 @@ impl<'a> Replay<'a> {
                 let place = passing.iter().position(at_end);
                 place.and_then(|place| passing.remove(place)).map(|content| content.vectors)
             }
-            Store::ByValue(held) => match self.scope.meaning.leaf(access.value) {
+            Store::ByValue(held) => match self.scope.labels.leaf(access.value) {
                 Some(leaf) => Some(vec![self.scope.words(leaf)?]),
                 None => held.get(&access.value).cloned(),
             },
@@ -233,14 +233,14 @@ impl<'a> Replay<'a> {
     }
 
     fn outputs(&self) -> Result<Vec<RnsPolynomial>, ReplayError> {
-        let Scope { meaning, arithmetic, given: Given { program, .. }, .. } = self.scope;
+        let Scope { labels, arithmetic, given: Given { program, .. }, .. } = self.scope;
         let stored = |value: Value| {
             self.stores.iter().find_map(|store| match store {
                 Store::ByValue(held) => held.get(&value)?.first(),
                 _ => None,
             })
         };
-        let subpolynomials = meaning.subpolynomials();
+        let subpolynomials = labels.subpolynomials;
         let mut outputs = Vec::with_capacity(program.outputs.len());
         for (output, of) in program.outputs.iter().enumerate() {
             let of = program.value(of.value);
@@ -248,8 +248,8 @@ impl<'a> Replay<'a> {
             let mut polynomial = RnsPolynomial::zero(program.degree, limbs, of.domain);
             for (position, &limb) in limbs.iter().enumerate() {
                 for subpolynomial in 0..subpolynomials.count() {
-                    let value = meaning.output(output, position, subpolynomial).ok_or(ReplayError::Lost { output })?;
-                    let words = match meaning.leaf(value) {
+                    let value = labels.output(output, position, subpolynomial).ok_or(ReplayError::Lost { output })?;
+                    let words = match labels.leaf(value) {
                         Some(leaf) => self.scope.residues(leaf)?,
                         None => {
                             let words = stored(value).cloned().ok_or(ReplayError::Lost { output })?;

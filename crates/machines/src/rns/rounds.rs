@@ -4,8 +4,8 @@
 //! other. A round starts in the cycle in which the previous round ends. Its values have its number, except those that it takes from the
 //! previous round. Repeated sequences of bodies become loops. No mapper takes part in that: if the bodies are right, so is the whole.
 
+use super::labels::Labels;
 use super::leaf::Leaf;
-use super::meaning::Meaning;
 use polyfabric_program::rns::kernel::{KernelProgram, LimbSet, RoundsError};
 use polyfabric_sim::list::{EventList, Source};
 use polyfabric_sim::schedule::{ClassId, Item, Repeat, Resources, Schedule, Shift, Value};
@@ -20,12 +20,7 @@ pub type Timed = (Arc<Vec<Item>>, u64);
 ///
 /// # Errors
 /// [`RoundsError::Given`] if an output has a limb that was not computed, or that it has twice: then its name is not unique.
-pub fn body(
-    list: &dyn EventList,
-    program: &KernelProgram,
-    meaning: &dyn Meaning,
-    first: bool,
-) -> Result<Timed, RoundsError> {
+pub fn body(list: &dyn EventList, program: &KernelProgram, labels: &Labels, first: bool) -> Result<Timed, RoundsError> {
     let passed = |ciphertext: u32, class: ClassId, port: usize, position: usize| Value {
         class,
         ciphertext,
@@ -35,7 +30,7 @@ pub fn body(
     let mut given: HashMap<Value, Value> = HashMap::new();
     for (port, output) in program.outputs.iter().enumerate() {
         for position in 0..program.value(output.value).limbs.len() {
-            let own = meaning.output(port, position, 0).filter(|&own| meaning.leaf(own).is_none());
+            let own = labels.output(port, position, 0).filter(|&own| labels.leaf(own).is_none());
             if own.is_none_or(|own| given.insert(own, passed(1, own.class, port, position)).is_some()) {
                 let (body, output) = (Arc::clone(&program.name), Arc::clone(&output.name));
                 return Err(RoundsError::Given { body, output });
@@ -44,7 +39,7 @@ pub fn body(
     }
     let inputs: Vec<&LimbSet> = program.inputs().map(|(.., value)| &value.limbs).collect();
     let class = given.values().next().map(|value| value.class);
-    let name = |own: Value| match (given.get(&own), meaning.leaf(own).map(|leaf| leaf.leaf)) {
+    let name = |own: Value| match (given.get(&own), labels.leaf(own).map(|leaf| leaf.leaf)) {
         (Some(&name), _) => name,
         (None, Some(Leaf::Input { index, limb })) if !first => {
             passed(0, class.unwrap_or(own.class), index, inputs[index].position(limb).unwrap_or(0))

@@ -6,7 +6,7 @@ use polyfabric_program::rns::kernel::{Conversion, LimbSet};
 use polyfabric_schemes::rns::LimbId;
 
 /// The computation of an event on the vectors that it reads, in the order of its reads.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     /// A function of one or two vectors.
     One(Function),
@@ -30,7 +30,7 @@ pub enum Step {
     Generated(LeafSubpolynomial),
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sum {
     pub limb: u16,
     pub terms: Vec<Term>,
@@ -39,7 +39,7 @@ pub struct Sum {
 }
 
 /// A constant times one vector, or times the product of two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Term {
     /// Reduced modulo the limb.
     pub factor: u64,

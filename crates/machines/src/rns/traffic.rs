@@ -1,7 +1,7 @@
 //! Off-chip bytes by class: compulsory traffic, and reloads and spills for lack of on-chip memory.
 
+use crate::rns::labels::Labels;
 use crate::rns::leaf::{Leaf, LeafSubpolynomial};
-use crate::rns::meaning::Meaning;
 use polyfabric_sim::list::{EventList, Source};
 use polyfabric_sim::schedule::{Access, MemoryKind, Traffic as Class};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -23,28 +23,28 @@ pub struct Traffic {
 }
 
 /// Calls `visit` with each access to off-chip memory: whether it is a store, and whether it loads a value again.
-fn off_chip(list: &dyn EventList, meaning: &dyn Meaning, visit: &mut dyn FnMut(&Access, bool, bool)) {
+fn off_chip(list: &dyn EventList, labels: &Labels, visit: &mut dyn FnMut(&Access, bool, bool)) {
     let memories = &list.resources().memories;
-    let mut loaded = vec![false; meaning.values()];
+    let mut loaded = vec![false; labels.vectors];
     Source::List(list).each(&mut |event, _| {
         for (access, store) in event.reads.iter().map(|a| (a, false)).chain(event.writes.iter().map(|a| (a, true))) {
             if memories[usize::from(access.place.memory.0)].kind == MemoryKind::OffChip
-                && let Some(number) = meaning.number(access.value)
+                && let Some(numbers) = labels.numbers(access.value)
             {
-                visit(access, store, !store && std::mem::replace(&mut loaded[number], true));
+                visit(access, store, !store && std::mem::replace(&mut loaded[numbers.start], true));
             }
         }
     });
 }
 
 impl Traffic {
-    pub fn of(list: &dyn EventList, meaning: &dyn Meaning) -> Self {
-        let classes = &list.resources().value_classes;
+    pub fn of(list: &dyn EventList, labels: &Labels) -> Self {
+        let (classes, results) = (&list.resources().value_classes, labels.results());
         let mut traffic = Self::default();
-        off_chip(list, meaning, &mut |access, store, again| {
+        off_chip(list, labels, &mut |access, store, again| {
             let class = &classes[usize::from(access.value.class.0)];
             *match (store, class.input, again) {
-                (true, ..) if meaning.is_output(access.value) => &mut traffic.inputs_outputs,
+                (true, ..) if results.contains(&access.value) => &mut traffic.inputs_outputs,
                 (true, ..) => &mut traffic.intermediate_stores,
                 (false, false, _) => &mut traffic.intermediate_loads,
                 (false, true, false) if class.traffic == Class::KeySwitchKey => &mut traffic.hints,
@@ -94,10 +94,10 @@ pub struct RoundTraffic {
 
 impl RoundTraffic {
     /// Of a body. `changes` returns whether rounds may have different leaves.
-    pub fn of(list: &dyn EventList, meaning: &dyn Meaning, changes: &dyn Fn(&Leaf) -> bool) -> Self {
-        let mut round = Self { alone: Traffic::of(list, meaning), ..Self::default() };
-        off_chip(list, meaning, &mut |access, store, again| match meaning.leaf(access.value) {
-            _ if store && meaning.is_output(access.value) => round.given += access.bytes,
+    pub fn of(list: &dyn EventList, labels: &Labels, changes: &dyn Fn(&Leaf) -> bool) -> Self {
+        let (mut round, results) = (Self { alone: Traffic::of(list, labels), ..Self::default() }, labels.results());
+        off_chip(list, labels, &mut |access, store, again| match labels.leaf(access.value) {
+            _ if store && results.contains(&access.value) => round.given += access.bytes,
             Some(LeafSubpolynomial { leaf: Leaf::Input { .. }, .. }) if !store => {
                 round.taken[usize::from(again)] += access.bytes;
             }

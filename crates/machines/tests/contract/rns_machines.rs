@@ -74,8 +74,8 @@ impl Case {
 
     /// The verdict of the audit, then of the checker.
     pub fn judged(&self, listed: &Listed) -> Result<(), String> {
-        let meaning = self.simulated.mapped().meaning();
-        hold(&self.machine, &self.program, &Given::new(), &*meaning, listed).map_err(|error| error.to_string())?;
+        let labels = self.simulated.mapped().labels();
+        hold(&self.machine, &self.program, &Given::new(), labels, listed).map_err(|error| error.to_string())?;
         check(Source::List(listed), &[]).map(|_| ()).map_err(|violation| violation.to_string())
     }
 
@@ -95,8 +95,8 @@ fn schedules_compute_their_programs_and_no_others() {
         case.judged(&case.listed).unwrap_or_else(|error| panic!("{}: {error}", case.name()));
         assert_eq!(case.replayed(&case.listed).expect("a legal schedule"), case.expected, "{}", case.name());
         let other = build(Operation::Permute, Shape { rounds: 1, ..SHAPE }).expect("a program");
-        let meaning = case.simulated.mapped().meaning();
-        assert!(audit(&other, &case.listed, &*meaning).is_err());
+        let labels = case.simulated.mapped().labels();
+        assert!(audit(&other, &case.listed, labels).is_err());
     }
 }
 
@@ -119,9 +119,9 @@ fn early_reads_and_early_overwrites_are_rejected() {
 #[test]
 fn wrong_key_rows_halves_or_inputs_are_rejected() {
     for case in Case::all() {
-        let meaning = case.simulated.mapped().meaning();
+        let labels = case.simulated.mapped().labels();
         let reads = case.listed.events.iter().flat_map(|event| &event.reads);
-        let leaf = |read: &Access| Some((read.value, meaning.leaf(read.value)?.leaf));
+        let leaf = |read: &Access| Some((read.value, labels.leaf(read.value)?.leaf));
         let loaded: Vec<(Value, Leaf)> = reads.filter_map(leaf).collect();
         let mut exchanged = 0;
         for &(a, of_a) in &loaded {
@@ -148,7 +148,7 @@ fn wrong_key_rows_halves_or_inputs_are_rejected() {
                             };
                         }
                     }
-                    let refused = audit(&case.program, &wrong, &*meaning);
+                    let refused = audit(&case.program, &wrong, labels);
                     assert!(refused.is_err(), "{}: {of_a:?} for {of_b:?}", case.name());
                 }
             }
@@ -204,11 +204,11 @@ fn events_wait_for_their_instructions() {
 #[test]
 fn machines_that_differ_from_the_file_are_rejected() {
     for case in Case::all() {
-        let meaning = case.simulated.mapped().meaning();
+        let labels = case.simulated.mapped().labels();
         for change in BETTER {
             let mut kinder = case.listed.clone();
             change(&mut kinder.resources);
-            let refused = hold(&case.machine, &case.program, &Given::new(), &*meaning, &kinder).expect_err("kinder");
+            let refused = hold(&case.machine, &case.program, &Given::new(), labels, &kinder).expect_err("kinder");
             assert!(refused.to_string().contains("are not those that the machine file describes"), "{refused}");
         }
     }
@@ -217,13 +217,14 @@ fn machines_that_differ_from_the_file_are_rejected() {
 #[test]
 fn results_that_are_wrong_or_not_stored_are_rejected() {
     for case in Case::all() {
-        let meaning = case.simulated.mapped().meaning();
+        let labels = case.simulated.mapped().labels();
+        let results = labels.results();
         let store = |event: &Event| {
-            event.writes.iter().any(|write| meaning.is_output(write.value))
+            event.writes.iter().any(|write| results.contains(&write.value))
                 && case.listed.resources.as_channel(event.resource).is_some()
         };
         let index = case.listed.events.iter().position(store).expect("a result is stored");
-        let refused = audit(&case.program, &case.listed.without(index), &*meaning).expect_err("it is lost");
+        let refused = audit(&case.program, &case.listed.without(index), labels).expect_err("it is lost");
         assert!(matches!(refused, AuditError::Lost { .. }), "{refused}");
     }
 }

@@ -8,8 +8,8 @@ use polyfabric_machines::contract::Family;
 use polyfabric_machines::contract::options::Given;
 use polyfabric_machines::contract::rns::{MappedRns, Simulated, map};
 use polyfabric_machines::contract::rounds::SimulatedRounds;
+use polyfabric_machines::rns::labels::Labels;
 use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
-use polyfabric_machines::rns::meaning::Meaning;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::{Gadget, GadgetLiteral, Ring, RnsPolynomial};
@@ -162,12 +162,11 @@ fn of_rounds(machine: &Machine, of: &Rounds, simulated: &SimulatedRounds) -> Rec
     let mut record = Record::of(&simulated.report);
     let bodies: Vec<Simulated> =
         of.bodies.iter().map(|body| map(machine, body, "", &Given::new()).expect("it fits")).collect();
-    let meanings: Vec<Box<dyn Meaning + '_>> = bodies.iter().map(|body| body.mapped().meaning()).collect();
     let events = simulated.schedule().events().map(|placed| placed.to_event());
     record.schedule = Some(labels::hash(&simulated.schedule().resources, events, |event, value| {
         let number = event.op.ciphertext as usize;
         let alone = Value { ciphertext: Value::NONE, ..value };
-        let LeafSubpolynomial { leaf, subpolynomial } = meanings[of.rounds[number].body].leaf(alone)?;
+        let LeafSubpolynomial { leaf, subpolynomial } = bodies[of.rounds[number].body].mapped().labels().leaf(alone)?;
         match leaf {
             Leaf::Hint { key, row, part, limb } => {
                 let key = of.rounds[number].key(key);
@@ -197,23 +196,23 @@ fn leaf_text(leaf: Leaf, subpolynomial: u16) -> String {
 
 /// Hash of all events.
 fn schedule(program: &KernelProgram, mapped: &dyn MappedRns) -> String {
-    let (events, meaning) = (mapped.events(), mapped.meaning());
-    let outputs = outputs(program, &*meaning);
+    let (events, labels) = (mapped.events(), mapped.labels());
+    let outputs = outputs(program, labels);
     let mut listed = Vec::new();
     Source::List(&*events).each(&mut |event, _| listed.push(event.clone()));
     labels::hash(events.resources(), listed, |_, value| {
-        let given = meaning.leaf(value).map(|leaf| leaf_text(leaf.leaf, leaf.subpolynomial));
+        let given = labels.leaf(value).map(|leaf| leaf_text(leaf.leaf, leaf.subpolynomial));
         given.or_else(|| outputs.get(&value).cloned())
     })
 }
 
 /// The vectors of all outputs.
-fn outputs(program: &KernelProgram, meaning: &dyn Meaning) -> HashMap<Value, String> {
+fn outputs(program: &KernelProgram, labels: &Labels) -> HashMap<Value, String> {
     let mut outputs = HashMap::new();
     for (output, of) in program.outputs.iter().enumerate() {
         for position in 0..program.value(of.value).limbs.len() {
-            for subpolynomial in 0..meaning.subpolynomials().count() {
-                if let Some(value) = meaning.output(output, position, subpolynomial) {
+            for subpolynomial in 0..labels.subpolynomials.count() {
+                if let Some(value) = labels.output(output, position, subpolynomial) {
                     outputs.entry(value).or_insert(format!("output {output} {position} {subpolynomial}"));
                 }
             }

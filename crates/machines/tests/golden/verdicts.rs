@@ -94,10 +94,10 @@ pub fn of_rns() -> Verdicts {
         for small in rns::small(&machine).into_iter().filter(|small| wanted.contains(&&*small.name)) {
             let simulated = contract::rns::map(&machine, &small.program, "", &Given::new()).expect("it fits");
             let listed = Listed::of(simulated.mapped());
-            let meaning = simulated.mapped().meaning();
+            let labels = simulated.mapped().labels();
             let judged = |listed: &Listed| {
                 let checked = check(Source::List(listed), &[]).map(|_| ());
-                verdict(checked, audit::rns::audit(&small.program, listed, &*meaning))
+                verdict(checked, audit::rns::audit(&small.program, listed, labels))
             };
             verdicts.insert(format!("{}, {}", machine.name(), small.name), of_list(&listed, &judged));
         }

@@ -1,7 +1,7 @@
 //! Evaluates a program at one place of its vectors: the expected value of each of its results.
 
 use super::super::AuditError;
-use super::{Function, KernelProgram, LeafSubpolynomial, Meaning, Residue, Subpolynomials};
+use super::{Function, KernelProgram, Labels, LeafSubpolynomial, Residue, Subpolynomials};
 use crate::rns::leaf::Leaf;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
@@ -92,10 +92,10 @@ impl<'a> Given<'a> {
 }
 
 impl Expected {
-    /// Evaluates `program`. `meaning` divides its polynomials into vectors, and decides whether composite operations stay whole.
-    pub fn of(program: &KernelProgram, meaning: &dyn Meaning) -> Result<Self, AuditError> {
+    /// Evaluates `program`. `labels` divides its polynomials into vectors, and decides whether composite operations stay whole.
+    pub fn of(program: &KernelProgram, labels: &Labels) -> Result<Self, AuditError> {
         let mut keys = Keys::default();
-        let outputs = evaluate(program, meaning, &mut keys)?;
+        let outputs = evaluate(program, labels, &mut keys)?;
         keys.read.extend(outputs.iter().flatten().map(|vector| vector.key()));
         let mut unread = HashMap::new();
         for &key in keys.computed.iter().filter(|key| !keys.read.contains(key)) {
@@ -105,18 +105,18 @@ impl Expected {
     }
 
     /// Describes the operation of the program that defines the vector with `key`.
-    pub fn place_of(&self, key: u64, program: &KernelProgram, meaning: &dyn Meaning) -> Result<String, AuditError> {
-        let mut place = Place { key, subpolynomials: meaning.subpolynomials().count(), found: None };
-        evaluate(program, meaning, &mut place)?;
+    pub fn place_of(&self, key: u64, program: &KernelProgram, labels: &Labels) -> Result<String, AuditError> {
+        let mut place = Place { key, subpolynomials: labels.subpolynomials.count(), found: None };
+        evaluate(program, labels, &mut place)?;
         Ok(place.found.unwrap_or_else(|| "a value of the program".to_owned()))
     }
 }
 
 /// Evaluates `program` and reports to `operations` the vectors that each operation defines and reads. A composite operation is replaced by
-/// its body, unless `meaning` keeps it whole. A residue that is used unchanged modulo another limb counts as read.
+/// its body, unless `labels` keeps it whole. A residue that is used unchanged modulo another limb counts as read.
 fn evaluate(
     program: &KernelProgram,
-    meaning: &dyn Meaning,
+    labels: &Labels,
     operations: &mut impl Operations,
 ) -> Result<Vec<Vec<Residue>>, AuditError> {
     let cause = |error: &dyn std::fmt::Display| AuditError::Program { cause: error.to_string() };
@@ -127,12 +127,12 @@ fn evaluate(
     program.outputs.iter().for_each(|output| last_use[output.value.index()] = usize::MAX);
     let mut values = vec![Vec::new(); program.values.len()];
     let mut evaluation =
-        Evaluation { program, subpolynomials: meaning.subpolynomials(), inputs: 0, roots: HashMap::new() };
+        Evaluation { program, subpolynomials: labels.subpolynomials, inputs: 0, roots: HashMap::new() };
     for (index, op) in program.ops.iter().enumerate() {
         if matches!(op.kind, OpKind::ModUp { .. } | OpKind::InnerProduct { .. } | OpKind::ModDown { .. }) {
             let body = program.body(OpId(index as u32)).map_err(|error| cause(&error))?;
             let Some(body) = body else { return Err(cause(&"a composite operation has no body")) };
-            let counted = meaning.composites().then(|| ends(&body));
+            let counted = labels.composites.then(|| ends(&body));
             let mut inner = vec![Vec::new(); body.values.len()];
             for (place, operand) in inner.iter_mut().zip(&op.operands) {
                 place.clone_from(&values[operand.index()]);

@@ -7,7 +7,6 @@ use crate::f1::arithmetic::Units;
 use crate::f1::compile::{Scheduler, compile_with};
 use crate::f1::expand::Expansion;
 use crate::f1::machine::{F1, Geometry};
-use crate::f1::meaning::Names;
 use crate::f1::translate::{Translation, TranslationError, translate};
 use crate::rns::replay::{Given, replay};
 use crate::rns::subpolynomials::Subpolynomials;
@@ -205,12 +204,12 @@ impl Case {
     pub fn check(&self, translation: &Translation, actions: &[Timed], machine: &F1, geometry: &Geometry) {
         let graph = &translation.graph;
         let events = Expansion::new(graph, actions, machine, geometry).expect("everything in it exists");
-        let names = Names::new(translation, geometry);
-        audit(&self.program, &events, &names).expect("it computes the program");
+        let labels = translation.labels(geometry.subpolynomials());
+        audit(&self.program, &events, &labels).expect("it computes the program");
         let units = Units::new(machine, geometry, &translation.moduli).expect("moduli of F1's class");
         let inputs: Vec<&RnsPolynomial> = self.inputs.iter().collect();
         let given = Given { program: &self.program, keys: &self.keys, inputs: &inputs };
-        assert_eq!(replay(&events, &names, &units, &given).expect("it runs"), self.expected);
+        assert_eq!(replay(&events, &labels, &units, &given).expect("it runs"), self.expected);
     }
 }
 

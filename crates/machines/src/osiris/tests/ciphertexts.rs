@@ -3,8 +3,8 @@
 use super::{limb_by_limb, paper};
 use crate::audit::rns::audit;
 use crate::osiris::arithmetic::Units;
+use crate::osiris::labels::labelled;
 use crate::osiris::machine::{Osiris, StepsBy};
-use crate::osiris::meaning::Names;
 use crate::osiris::schedule::schedule;
 use crate::rns::replay::{Given, replay};
 use polyfabric_program::rns::homomorphic::{Builder, Diagonals, NodeId, Program, Scheme, Values, evaluate};
@@ -59,14 +59,14 @@ fn check_program(program: &Program, set: &str, machine: &Osiris, median_bits: f6
         .zip(&clear)
         .map(|(port, values)| client.encrypt_at(values, port.level, port.scale.real()).expect("a ciphertext"))
         .collect();
-    let scheduled = schedule(machine, &lowered.kernel).expect("it fits");
+    let mut scheduled = schedule(machine, &lowered.kernel).expect("it fits");
     check(&scheduled.schedule, &[]).unwrap_or_else(|violation| panic!("{violation}"));
     let given: Vec<&RnsPolynomial> = encrypted.iter().flat_map(|one| &one.ciphertext().parts).collect();
-    let names = Names::new(&scheduled, &lowered.kernel);
-    audit(&lowered.kernel, &scheduled.schedule, &names).unwrap_or_else(|error| panic!("{error}"));
+    let labels = labelled(&mut scheduled, &lowered.kernel);
+    audit(&lowered.kernel, &scheduled.schedule, &labels).unwrap_or_else(|error| panic!("{error}"));
     let units = Units::new(&scheduled, &lowered.kernel).expect("moduli of the ring");
     let given = Given { program: &lowered.kernel, keys: &keys, inputs: &given };
-    let found = replay(&scheduled.schedule, &names, &units, &given);
+    let found = replay(&scheduled.schedule, &labels, &units, &given);
     let mut found = found.expect("it is carried out").into_iter();
     let names = lowered.inputs.iter().map(|port| port.name.clone());
     let inputs: HashMap<String, Values> =

@@ -1,25 +1,64 @@
-//! The meaning of a schedule's values and operations, for the audit.
+//! The labels of a schedule's values and events.
 
-use super::chip::Does;
+use super::chip::{Chip, Does};
+use super::machine::Tiling;
 use super::schedule::Scheduled;
-use super::tasks::{Half, Kernel, Pointwise, Residue, inverse_of_product, read_at_once};
+use super::tasks::{Half, Kernel, Pointwise, Residue, Tasks, inverse_of_product, read_at_once};
 use crate::rns::function::Function;
+use crate::rns::labels::Labels;
 use crate::rns::leaf::{Leaf, LeafSubpolynomial};
-use crate::rns::meaning::Meaning;
 use crate::rns::step::{Step, Sum, Term};
 use crate::rns::subpolynomials::Subpolynomials;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
 use polyfabric_schemes::rns::{LimbId, Part};
-use polyfabric_sim::schedule::{OpRef, Value};
-use std::collections::{HashMap, HashSet};
+use polyfabric_sim::schedule::{Item, OpRef};
+use std::collections::HashMap;
 
-pub struct Names<'a> {
-    scheduled: &'a Scheduled,
+/// The labels of `scheduled`. Its events, so far with a task and a part, get the number of their step, and its streams that of their first
+/// limb.
+pub fn labelled(scheduled: &mut Scheduled, program: &KernelProgram) -> Labels {
+    let Scheduled { schedule, chip, tasks, streams, tiling, .. } = scheduled;
+    let (mut vectors, mut firsts) = (tasks.leaves.len(), Vec::with_capacity(streams.len()));
+    for &limbs in &*streams {
+        firsts.push(vectors as u32);
+        vectors += usize::from(limbs);
+    }
+    let (steps, mut known) = (Steps { chip, tasks, tiling: *tiling, program }, HashMap::new());
+    for item in &mut schedule.items {
+        let Item::Event(event) = item else { continue };
+        if let Some(step) = steps.step(event.op) {
+            let next = known.len() as u32;
+            event.op.body_op = *known.entry(step).or_insert(next);
+        }
+        for access in event.reads.iter_mut().chain(&mut event.writes) {
+            if access.value.class == chip.classes.stream {
+                access.value.index = firsts[access.value.index as usize];
+            }
+        }
+    }
+    let mut steps: Vec<(Step, u32)> = known.into_iter().collect();
+    steps.sort_unstable_by_key(|&(_, number)| number);
+    let leaf = |leaf: &Option<Leaf>| leaf.map(|leaf| LeafSubpolynomial { leaf, subpolynomial: 0 });
+    let output =
+        |limbs: &Vec<(LimbId, Residue)>| limbs.iter().map(|&(_, residue)| chip.value(tasks, residue)).collect();
+    Labels {
+        steps: steps.into_iter().map(|(step, _)| step).collect(),
+        composites: true,
+        vectors,
+        streams: firsts.into_iter().zip(streams.iter().copied()).collect(),
+        first_leaf: 0,
+        leaves: tasks.leaves.iter().map(leaf).collect(),
+        outputs: tasks.outputs.iter().map(output).collect(),
+        subpolynomials: Subpolynomials::new(program.degree, program.degree),
+    }
+}
+
+struct Steps<'a> {
+    chip: &'a Chip,
+    tasks: &'a Tasks,
+    tiling: Tiling,
     program: &'a KernelProgram,
-    /// Index of each stream's first vector, then the total.
-    streams: Vec<usize>,
-    outputs: HashSet<Residue>,
 }
 
 fn times(factor: u64, a: usize) -> Term {
@@ -30,28 +69,7 @@ fn product(a: usize, b: usize) -> Term {
     Term { factor: 1, a, b: Some(b) }
 }
 
-impl<'a> Names<'a> {
-    pub fn new(scheduled: &'a Scheduled, program: &'a KernelProgram) -> Self {
-        let mut next = scheduled.tasks.leaves.len();
-        let mut streams = vec![next];
-        for &limbs in &scheduled.streams {
-            next += usize::from(limbs);
-            streams.push(next);
-        }
-        let outputs = scheduled.tasks.outputs.iter().flatten().map(|&(_, residue)| residue).collect();
-        Self { scheduled, program, streams, outputs }
-    }
-
-    fn name(&self, residue: Residue) -> Value {
-        self.scheduled.chip.value(&self.scheduled.tasks, residue)
-    }
-
-    /// The limb with value `value`.
-    fn residue(&self, value: Value) -> Option<Residue> {
-        let known = (value.index as usize) < self.scheduled.tasks.leaves.len();
-        known.then_some(Residue(value.index)).filter(|&residue| self.name(residue) == value)
-    }
-
+impl Steps<'_> {
     fn modulus(&self, limb: LimbId) -> Modulus {
         self.program.modulus(limb)
     }
@@ -103,13 +121,12 @@ impl<'a> Names<'a> {
         };
         targets.enumerate().map(of).collect()
     }
-}
 
-impl Meaning for Names<'_> {
+    /// The step of an event that computes.
     fn step(&self, op: OpRef) -> Option<Step> {
-        let task = self.scheduled.tasks.tasks.get(op.body_op as usize)?;
-        let kernel = task.kernel.of_event(self.scheduled.tiling, op.iteration)?;
-        Some(match (&*kernel, self.scheduled.chip.kinds.does(op.kind)) {
+        let task = self.tasks.tasks.get(op.body_op as usize)?;
+        let kernel = task.kernel.of_event(self.tiling, op.iteration)?;
+        Some(match (&*kernel, self.chip.kinds.does(op.kind)) {
             (Kernel::ModChange { sources, targets, conversion, factor, .. }, does) => {
                 let from = LimbSet::new(sources.iter().map(|&(limb, _)| limb));
                 let to = LimbSet::new(targets.iter().copied());
@@ -165,45 +182,5 @@ impl Meaning for Names<'_> {
             }),
             _ => return None,
         })
-    }
-
-    fn composites(&self) -> bool {
-        true
-    }
-
-    fn values(&self) -> usize {
-        self.streams.last().copied().unwrap_or(0)
-    }
-
-    fn number(&self, value: Value) -> Option<usize> {
-        match self.scheduled.chip.stream_number(value) {
-            Some(number) => self.streams[..self.streams.len() - 1].get(number).copied(),
-            None => self.residue(value).map(|residue| residue.0 as usize),
-        }
-    }
-
-    fn vectors(&self, value: Value) -> usize {
-        let number = self.scheduled.chip.stream_number(value);
-        number.and_then(|number| self.scheduled.streams.get(number)).map_or(1, |&limbs| usize::from(limbs))
-    }
-
-    fn leaf(&self, value: Value) -> Option<LeafSubpolynomial> {
-        let number = self.number(value)?;
-        let leaf = self.scheduled.tasks.leaves.get(number).copied().flatten()?;
-        Some(LeafSubpolynomial { leaf, subpolynomial: 0 })
-    }
-
-    fn output(&self, output: usize, position: usize, _subpolynomial: usize) -> Option<Value> {
-        let &(_, residue) = self.scheduled.tasks.outputs.get(output)?.get(position)?;
-        Some(self.name(residue))
-    }
-
-    fn is_output(&self, value: Value) -> bool {
-        let limb = self.scheduled.chip.stream_number(value).is_none().then(|| self.residue(value)).flatten();
-        limb.is_some_and(|residue| self.outputs.contains(&residue))
-    }
-
-    fn subpolynomials(&self) -> Subpolynomials {
-        Subpolynomials::new(self.program.degree, self.program.degree)
     }
 }
