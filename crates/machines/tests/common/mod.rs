@@ -1,9 +1,12 @@
 //! Machines and small programs for several tests.
 
+pub mod case;
+
+use case::listed;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_machines::contract::options::Given;
-use polyfabric_machines::contract::rns::{MappedRns, map};
+use polyfabric_machines::contract::rns::map;
 use polyfabric_machines::contract::rounds::{RoundsMapper, SimulatedRounds};
 use polyfabric_machines::{Machine, MachineError, descriptions, parse};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
@@ -15,10 +18,6 @@ use polyfabric_program::tfhe::homomorphic::{Builder, ElementType, Gate, LookupRe
 use polyfabric_schemes::rns::{
     Domain, Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
 };
-use polyfabric_sim::list::{EventList, Instructions, Source};
-use polyfabric_sim::schedule::{Event, Resources};
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Machines that are not from a paper, each a single file.
@@ -194,75 +193,10 @@ impl Rounds {
             let program = self.alone(ring, number);
             let [own, of_body] = [&program, &*self.bodies[round.body]]
                 .map(|program| map(machine, program, "", &Given::new()).expect("it fits"));
-            assert!(Listed::of(own.mapped()).events == Listed::of(of_body.mapped()).events);
+            assert!(listed(&own).0 == listed(&of_body).0);
             let (keys, _) = keys_and_inputs(&program, ring, gadget);
             values = own.replay(&program, &keys, &values.iter().collect::<Vec<_>>()).expect("a legal schedule");
         }
         values
-    }
-}
-
-/// The events of a schedule, which tests change.
-#[derive(Clone)]
-pub struct Listed {
-    pub resources: Resources,
-    pub events: Vec<Event>,
-    pub instructions: Option<Instructions>,
-}
-
-impl Listed {
-    pub fn of(mapped: &dyn MappedRns) -> Self {
-        let events = mapped.events();
-        let mut listed = Vec::new();
-        Source::List(&*events).each(&mut |event, _| listed.push(event.clone()));
-        Self { resources: events.resources().clone(), events: listed, instructions: events.instructions().cloned() }
-    }
-
-    /// The same events with one of them changed.
-    pub fn with(&self, index: usize, change: impl FnOnce(&mut Event)) -> Self {
-        let mut changed = self.clone();
-        change(&mut changed.events[index]);
-        changed.events.sort_by_key(|event| event.start);
-        changed
-    }
-
-    pub fn without(&self, index: usize) -> Self {
-        let mut changed = self.clone();
-        changed.events.remove(index);
-        changed
-    }
-
-    pub fn doubled(&self, index: usize) -> Self {
-        let mut changed = self.clone();
-        changed.events.insert(index, self.events[index].clone());
-        changed
-    }
-
-    /// The first, the middle and the last event of every kind.
-    pub fn samples(&self) -> Vec<usize> {
-        let mut kinds: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
-        for (index, event) in self.events.iter().enumerate() {
-            kinds.entry(event.op.kind.0).or_default().push(index);
-        }
-        let of_kind = |own: Vec<usize>| BTreeSet::from([own[0], own[own.len() / 2], own[own.len() - 1]]);
-        kinds.into_values().flat_map(of_kind).collect()
-    }
-
-    pub fn kind(&self, index: usize) -> &str {
-        &self.resources.kinds[usize::from(self.events[index].op.kind.0)].name
-    }
-}
-
-impl EventList for Listed {
-    fn resources(&self) -> &Resources {
-        &self.resources
-    }
-
-    fn visit(&self, visit: &mut dyn FnMut(&Event) -> ControlFlow<()>) {
-        let _ = self.events.iter().try_for_each(visit);
-    }
-
-    fn instructions(&self) -> Option<&Instructions> {
-        self.instructions.as_ref()
     }
 }

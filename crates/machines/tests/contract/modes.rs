@@ -1,10 +1,10 @@
 //! Is a unit empty before it changes its mode, on every machine whose operations have modes?
 
-use crate::common::{Listed, Rounds, all_machines, changes_of_modulus};
-use crate::tfhe_machines;
+use crate::common::case::{Case, single};
+use crate::common::{Rounds, all_machines, changes_of_modulus};
 use polyfabric_machines::Machine;
 use polyfabric_machines::contract::options::Given;
-use polyfabric_machines::contract::{Target, rns, tfhe};
+use polyfabric_machines::contract::{Family, Target};
 use polyfabric_program::rns::kernel::Round;
 use polyfabric_sim::checker::{Hazard, Violation, check, check_every_round};
 use polyfabric_sim::list::Source;
@@ -17,29 +17,19 @@ fn has_modes(resources: &Resources) -> bool {
 }
 
 /// The RNS machines with modes, with a program that uses several modes of their units.
-fn rns_machines() -> Vec<(Machine, Listed)> {
+fn rns_cases() -> impl Iterator<Item = Case> {
     let program = changes_of_modulus();
-    let own = all_machines().into_iter().filter_map(|machine| {
-        let Target::Rns(mapper) = machine.target() else { return None };
-        let resources = mapper.resources(&program, &Given::new()).expect("its figures are right");
-        if !has_modes(&resources) {
-            return None;
-        }
-        let simulated = rns::map(&machine, &program, "", &Given::new()).expect("it fits");
-        let listed = Listed::of(simulated.mapped());
-        Some((machine, listed))
-    });
-    own.collect()
+    let with_modes = |machine: &Machine| {
+        let Target::Rns(mapper) = machine.target() else { return false };
+        has_modes(&mapper.resources(&changes_of_modulus(), &Given::new()).expect("its figures are right"))
+    };
+    all_machines().into_iter().filter(with_modes).map(move |machine| Case::rns(&machine, Arc::clone(&program)))
 }
 
 /// Every machine with modes: its name and resources.
-fn resources() -> Vec<(String, Resources)> {
-    let torus = tfhe_machines().into_iter().map(|(machine, program)| {
-        let mapped = tfhe::map(&machine, &program).expect("it fits");
-        (machine.name().to_owned(), mapped.schedule.resources.clone())
-    });
-    let residue = rns_machines().into_iter().map(|(machine, listed)| (machine.name().to_owned(), listed.resources));
-    torus.chain(residue).filter(|(_, resources)| has_modes(resources)).collect()
+fn resources() -> impl Iterator<Item = (String, Resources)> {
+    let cases = Case::of(Family::Tfhe).into_iter().chain(rns_cases());
+    cases.map(|case| (case.name(), case.schedule.resources)).filter(|(_, resources)| has_modes(resources))
 }
 
 const OCCUPANCY: u32 = 3;
@@ -128,13 +118,12 @@ fn changes<'a>(resources: &Resources, events: impl Iterator<Item = &'a Event>) -
 fn events_that_change_a_mode_one_cycle_early_are_rejected() {
     let mut changed = 0;
     // With several groups of units, one may keep its mode.
-    for (machine, listed) in rns_machines() {
-        check(Source::List(&listed), &[]).unwrap_or_else(|violation| panic!("{}: {violation}", machine.name()));
-        let changes = changes(&listed.resources, listed.events.iter());
-        for (index, empty) in changes {
+    for case in rns_cases() {
+        case.checked(&case.schedule).unwrap_or_else(|violation| panic!("{}: {violation}", case.name()));
+        for (index, empty) in changes(&case.schedule.resources, case.schedule.items.iter().map(single)) {
             changed += 1;
-            let early = listed.with(index, |event| event.start = empty - 1);
-            let refused = check(Source::List(&early), &[]).expect_err("a cycle early");
+            let early = case.with(&[index], |event| event.start = empty - 1);
+            let refused = case.checked(&early).expect_err("a cycle early");
             assert_eq!((refused.hazard, refused.legal_start), (Hazard::NotEmpty, Some(empty)), "{refused}");
         }
     }
@@ -145,7 +134,7 @@ fn events_that_change_a_mode_one_cycle_early_are_rejected() {
 fn events_of_repeated_rounds_that_change_a_mode_early_are_rejected() {
     let rounds = Rounds { bodies: vec![changes_of_modulus()], rounds: vec![Round::of(0); 8] };
     let mut tried = 0;
-    for (machine, _) in rns_machines() {
+    for Case { machine, .. } in rns_cases() {
         let Ok(simulated) = rounds.map(&machine) else { continue };
         let right = simulated.schedule();
         check(right, &[]).unwrap_or_else(|violation| panic!("{}: {violation}", machine.name()));
@@ -153,8 +142,7 @@ fn events_of_repeated_rounds_that_change_a_mode_early_are_rejected() {
         let mut wrong = right.clone();
         let Some(Item::Repeat(repeat)) = wrong.items.last_mut() else { panic!("equal rounds are a loop") };
         let body = Arc::make_mut(&mut repeat.body);
-        let events = body.iter().filter_map(|item| if let Item::Event(event) = item { Some(event) } else { None });
-        let Some((index, empty)) = changes(&right.resources, events).pop() else { continue };
+        let Some((index, empty)) = changes(&right.resources, body.iter().map(single)).pop() else { continue };
         if let Item::Event(event) = &mut body[index] {
             event.start = empty - 1;
         }

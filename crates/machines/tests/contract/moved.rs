@@ -1,16 +1,12 @@
 //! Is a schedule rejected that moves less than whole values, bypasses ports, or lacks instructions?
 
-use crate::common::Listed;
-use crate::rns_machines::Case;
-use crate::{judged, tfhe_machines};
-use polyfabric_machines::audit::audit;
-use polyfabric_machines::contract::tfhe;
+use crate::common::case::{Case, Mapped, single};
+use polyfabric_machines::contract::Family;
 use polyfabric_sim::function::Function;
 use polyfabric_sim::list::Instructions;
 use polyfabric_sim::schedule::{
-    Access, ClassId, Event, Item, KindId, MemoryId, MemoryKind, Order, Place, Resource, Resources, Schedule, Value,
+    Access, ClassId, Event, KindId, MemoryId, MemoryKind, Order, Place, Resource, Resources, Value,
 };
-use std::sync::Arc;
 
 /// A change of all matching events; returns the number of changed accesses.
 type Change<'a> = (&'a str, &'a dyn Fn(&Resources, &mut Event) -> usize);
@@ -134,54 +130,41 @@ fn with_the_last_result(resources: &Resources, event: &mut Event) -> bool {
     by > 0 && kind.latency > 0 && !kind.addends
 }
 
-fn every(items: &mut [Item], change: &mut dyn FnMut(&mut Event)) {
-    for item in items {
-        match item {
-            Item::Event(event) => change(event),
-            Item::Repeat(repeat) => every(Arc::make_mut(&mut repeat.body).as_mut_slice(), change),
-        }
-    }
-}
-
 #[test]
 fn partially_moved_values_are_rejected() {
     let (mut met, mut met_alone) = ([0; CHANGES.len()], [0; 2]);
-    for (machine, program) in tfhe_machines() {
-        let mapped = tfhe::map(&machine, &program).expect("it fits");
+    for case in Case::all() {
         for ((what, change), met) in CHANGES.into_iter().zip(&mut met) {
-            let mut schedule: Schedule = mapped.schedule.clone();
-            let resources = schedule.resources.clone();
-            let mut changed = 0;
-            every(&mut schedule.items, &mut |event| changed += change(&resources, event));
-            let refused = judged(&machine, &program, &mapped, &schedule).is_err();
-            assert!(refused || changed == 0, "{}: {what}", machine.name());
+            let (schedule, changed) = case.every(change);
+            assert!(changed == 0 || case.is_refused(&schedule), "{}: {what}", case.name());
+            assert!(changed > 0 || matches!(case.mapped, Mapped::Tfhe(..)), "{}: {what}", case.name());
             *met += changed;
         }
-        // One event of each kind that computes.
-        let base = &mapped.schedule;
-        for kind in crate::kinds(base) {
-            let name = &base.resources.kinds[usize::from(kind)].name;
-            for (nothing, met) in [nothing_over_ports, no_room].into_iter().zip(&mut met_alone) {
-                let mut schedule = base.clone();
-                let changed = crate::first(&mut schedule.items, &mut |event| {
-                    let computes = computes(&base.resources, event) && event.op.kind.0 == kind;
-                    computes && nothing(&base.resources, event) > 0
-                });
-                let refused = judged(&machine, &program, &mapped, &schedule).is_err();
-                assert!(refused || !changed, "{}: nothing for {name}", machine.name());
-                *met += usize::from(changed);
+        for (nothing, met) in [nothing_over_ports, no_room].into_iter().zip(&mut met_alone) {
+            let one = case.variants(|resources, event| computes(resources, event) && nothing(resources, event) > 0);
+            for (kind, schedule) in &one {
+                assert!(case.is_refused(schedule), "{}: nothing for {kind}", case.name());
             }
+            *met += one.len();
         }
     }
     assert!(met.iter().chain(&met_alone).all(|&met| met > 0), "changes of nothing: {met:?}, {met_alone:?}");
-    for case in Case::all() {
-        for (what, change) in CHANGES {
-            let mut listed: Listed = case.listed.clone();
-            let resources = listed.resources.clone();
-            let changed: usize = listed.events.iter_mut().map(|event| change(&resources, event)).sum();
-            assert!(changed > 0 && case.judged(&listed).is_err(), "{}: {what}", case.name());
+}
+
+/// Checks that `change` of all events of a kind is refused, for each kind with such a function. Returns the number of changes.
+fn refused_for_kinds(case: &Case, about: &dyn Fn(Function) -> bool, (what, change): Change) -> usize {
+    let mut met = 0;
+    for &kind in case.kinds().keys() {
+        let of = &case.schedule.resources.kinds[usize::from(kind)];
+        if about(of.function) {
+            let own = |event: &Event| event.op.kind.0 == kind;
+            let (schedule, changed) =
+                case.every(|resources, event| if own(event) { change(resources, event) } else { 0 });
+            assert!(changed == 0 || case.is_refused(&schedule), "{}: {what} for {}", case.name(), of.name);
+            met += changed;
         }
     }
+    met
 }
 
 #[test]
@@ -195,22 +178,9 @@ fn parts_of_values_do_not_count_as_the_whole() {
         (&extracts, ("a word of each polynomial", &a_word_of_each)),
     ];
     let mut met = [0; 4];
-    for (machine, program) in tfhe_machines() {
-        let mapped = tfhe::map(&machine, &program).expect("it fits");
-        let base = &mapped.schedule;
-        for ((about, (what, change)), met) in of.iter().zip(&mut met) {
-            let function = |kind: u16| base.resources.kinds[usize::from(kind)].function;
-            for kind in crate::kinds(base).into_iter().filter(|&kind| about(function(kind))) {
-                let mut schedule = base.clone();
-                let mut changed = 0;
-                every(&mut schedule.items, &mut |event| {
-                    changed += if event.op.kind.0 == kind { change(&base.resources, event) } else { 0 };
-                });
-                let refused = judged(&machine, &program, &mapped, &schedule).is_err();
-                let name = &base.resources.kinds[usize::from(kind)].name;
-                assert!(refused || changed == 0, "{}: {what} for {name}", machine.name());
-                *met += changed;
-            }
+    for case in Case::of(Family::Tfhe) {
+        for ((about, change), met) in of.iter().zip(&mut met) {
+            *met += refused_for_kinds(&case, about, *change);
         }
     }
     assert!(met.iter().all(|&met| met > 0), "{met:?}");
@@ -219,28 +189,24 @@ fn parts_of_values_do_not_count_as_the_whole() {
 #[test]
 fn computed_values_do_not_count_as_inputs() {
     let mut renamed = 0;
-    for (machine, program) in tfhe_machines() {
-        let mapped = tfhe::map(&machine, &program).expect("it fits");
-        let resources = &mapped.schedule.resources;
-        let off_chip =
-            |access: &Access| resources.memories[usize::from(access.place.memory.0)].kind == MemoryKind::OffChip;
+    for case in Case::of(Family::Tfhe) {
+        let resources = &case.schedule.resources;
+        let input = |class: ClassId| resources.value_classes[usize::from(class.0)].input;
         let classes = (0..resources.value_classes.len() as u16).map(ClassId);
-        for given in classes.filter(|class| resources.value_classes[usize::from(class.0)].input) {
-            let mut schedule = mapped.schedule.clone();
-            let mut changed = 0;
-            every(&mut schedule.items, &mut |event| {
-                for read in event.reads.iter_mut().filter(|read| off_chip(read)) {
-                    let as_given = Value { class: given, ..read.value };
-                    // A program's inputs really are off chip from the start.
-                    let computed = !resources.value_classes[usize::from(read.value.class.0)].input;
-                    if computed && crate::stands_for_data(&mapped.labels, read.value) {
-                        (read.value, changed) = (as_given, changed + 1);
-                    }
-                }
+        for given in classes.filter(|&class| input(class)) {
+            let (schedule, changed) = case.every(|resources, event| {
+                let off_chip =
+                    |place: Place| resources.memories[usize::from(place.memory.0)].kind == MemoryKind::OffChip;
+                // A program's inputs really are off chip from the start.
+                let computed = |read: &&mut Access| {
+                    off_chip(read.place) && !input(read.value.class) && case.stands_for_data(read.value)
+                };
+                let reads = event.reads.iter_mut().filter(computed);
+                reads.map(|read| read.value = Value { class: given, ..read.value }).count()
             });
-            let refused = judged(&machine, &program, &mapped, &schedule);
+            let refused = case.judged(&schedule);
             let told = refused.as_ref().is_err_and(|error| error.contains("lies off the chip from the start"));
-            assert!(told || changed == 0, "{}: {refused:?}", machine.name());
+            assert!(told || changed == 0, "{}: {refused:?}", case.name());
             renamed += changed;
         }
     }
@@ -250,29 +216,22 @@ fn computed_values_do_not_count_as_inputs() {
 #[test]
 fn values_outside_the_program_are_rejected() {
     let mut met = [0; 2];
-    for (machine, program) in tfhe_machines() {
-        let mapped = tfhe::map(&machine, &program).expect("it fits");
-        for kind in crate::kinds(&mapped.schedule) {
-            for write in [false, true] {
-                for index in [0xff, 0xffff, u32::MAX] {
-                    let mut schedule = mapped.schedule.clone();
-                    let changed = crate::first(&mut schedule.items, &mut |event| {
-                        let accesses = if write { &mut event.writes } else { &mut event.reads };
-                        let Some(access) = accesses.first_mut().filter(|_| event.op.kind.0 == kind) else {
-                            return false;
-                        };
-                        let stands_for_data = crate::stands_for_data(&mapped.labels, access.value);
-                        let before = access.value.index;
-                        access.value.index |= index;
-                        stands_for_data && access.value.index != before
-                    });
-                    let refused = judged(&machine, &program, &mapped, &schedule).is_err();
+    for case in Case::all() {
+        for write in [false, true] {
+            for index in [0xff, 0xffff, u32::MAX] {
+                let variants = case.variants(|_, event| {
+                    let accesses = if write { &mut event.writes } else { &mut event.reads };
+                    let Some(access) = accesses.first_mut() else { return false };
+                    let (before, stands_for_data) = (access.value.index, case.stands_for_data(access.value));
+                    access.value.index |= index;
+                    stands_for_data && access.value.index != before
+                });
+                for (kind, schedule) in &variants {
                     // The audit also runs alone: it must terminate without the checker's verdict.
-                    let held = audit(&program, &schedule, &mapped.labels);
-                    let name = &schedule.resources.kinds[usize::from(kind)].name;
-                    assert!(refused || held.is_err() || !changed, "{}: {name}", machine.name());
-                    met[usize::from(write)] += usize::from(changed);
+                    let (refused, audited) = (case.is_refused(schedule), case.audited(schedule));
+                    assert!(refused || audited.is_err(), "{}: {kind}", case.name());
                 }
+                met[usize::from(write)] += variants.len();
             }
         }
     }
@@ -286,31 +245,19 @@ fn computes(resources: &Resources, event: &Event) -> bool {
 
 /// Checks on every machine that `change` of one event of each computing kind is rejected.
 fn refused_of_each_kind(change: impl Fn(&Resources, &mut Event) -> bool) {
-    let (mut of_torus, mut of_residues) = (0, 0);
-    for (machine, program) in tfhe_machines() {
-        let mapped = tfhe::map(&machine, &program).expect("it fits");
-        for kind in crate::kinds(&mapped.schedule) {
-            let mut schedule = mapped.schedule.clone();
-            let resources = schedule.resources.clone();
-            let own = |event: &Event| event.op.kind.0 == kind && resources.as_channel(event.resource).is_none();
-            let changed = crate::first(&mut schedule.items, &mut |event| own(event) && change(&resources, event));
-            let refused = judged(&machine, &program, &mapped, &schedule).is_err();
-            let name = &resources.kinds[usize::from(kind)].name;
-            assert!(refused || !changed, "{}: {name}", machine.name());
-            of_torus += usize::from(changed);
-        }
-    }
-    for case in Case::all() {
-        for index in case.listed.samples() {
-            let mut listed = case.listed.clone();
-            let event = &mut listed.events[index];
-            if case.listed.resources.as_channel(event.resource).is_none() && change(&case.listed.resources, event) {
-                assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
-                of_residues += 1;
+    for family in [Family::Tfhe, Family::Rns] {
+        let mut changed = 0;
+        for case in Case::of(family) {
+            let variants = case.variants(|resources, event| {
+                resources.as_channel(event.resource).is_none() && change(resources, event)
+            });
+            for (kind, schedule) in &variants {
+                assert!(case.is_refused(schedule), "{}: {kind}", case.name());
             }
+            changed += variants.len();
         }
+        assert!(changed > 0, "no operand of a machine of {family:?}");
     }
-    assert!(of_torus > 0 && of_residues > 0, "{of_torus} and {of_residues} operands");
 }
 
 #[test]
@@ -322,15 +269,15 @@ fn operands_that_arrive_with_the_last_result_or_later_are_rejected() {
 #[test]
 fn units_without_an_instruction_are_rejected() {
     let mut instructed = 0;
-    for case in Case::all().into_iter().filter(|case| case.listed.resources.instructed.is_some()) {
-        let mut none = case.listed.clone();
-        none.instructions = None;
-        assert!(case.judged(&none).is_err(), "{}", case.name());
-        let mut fewer = case.listed.clone();
-        let on_unit = |event: &&Event| case.listed.resources.as_channel(event.resource).is_none();
-        let cycle = case.listed.events.iter().filter(on_unit).nth(20).expect("so many events").start as u64;
-        fewer.instructions.as_mut().expect("it has some").starts.retain(|&(start, _)| start != cycle);
-        assert!(case.judged(&fewer).is_err(), "{}", case.name());
+    for mut case in Case::of(Family::Rns) {
+        let Some(own) = case.instructions.take() else { continue };
+        assert!(case.is_refused(&case.schedule), "{}", case.name());
+        let items = case.schedule.items.iter().map(single);
+        let on_unit = |event: &&Event| case.schedule.resources.as_channel(event.resource).is_none();
+        let cycle = items.filter(on_unit).nth(20).expect("so many events").start as u64;
+        let starts = own.starts.into_iter().filter(|&(start, _)| start != cycle).collect();
+        case.instructions = Some(Instructions { starts, ..own });
+        assert!(case.is_refused(&case.schedule), "{}", case.name());
         instructed += 1;
     }
     assert!(instructed > 0);
@@ -347,15 +294,15 @@ fn others<'a>(resources: &'a Resources, event: &Event) -> impl Iterator<Item = u
 #[test]
 fn operations_under_the_name_of_faster_ones_are_rejected() {
     let mut renamed = 0;
-    for case in Case::all() {
-        let resources = &case.listed.resources;
-        for index in case.listed.samples() {
-            let latency = |kind: u16| resources.kinds[usize::from(kind)].latency;
-            let event = &case.listed.events[index];
-            for kind in others(resources, event).filter(|&kind| latency(kind) < latency(event.op.kind.0)) {
-                let mut listed = case.listed.clone();
-                listed.events[index].op.kind = KindId(kind);
-                assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), resources.kinds[usize::from(kind)].name);
+    for case in Case::of(Family::Rns) {
+        let kinds = &case.schedule.resources.kinds;
+        for path in case.samples() {
+            let event = case.event(&path);
+            let latency = |kind: u16| kinds[usize::from(kind)].latency;
+            let faster = |kind: &u16| latency(*kind) < latency(event.op.kind.0);
+            for kind in others(&case.schedule.resources, event).filter(faster) {
+                let changed = case.with(&path, |event| event.op.kind = KindId(kind));
+                assert!(case.is_refused(&changed), "{}: {}", case.name(), kinds[usize::from(kind)].name);
                 renamed += 1;
             }
         }
@@ -378,21 +325,16 @@ fn a_word_and_a_token(resources: &Resources, event: &mut Event) -> usize {
 #[test]
 fn a_token_hides_no_missing_part() {
     let mut met = 0;
-    for (machine, program) in tfhe_machines() {
-        let mapped = tfhe::map(&machine, &program).expect("it fits");
-        let base = &mapped.schedule;
-        let moves = |kind: u16| matches!(base.resources.kinds[usize::from(kind)].function, Function::Move { .. });
-        for kind in crate::kinds(base).into_iter().filter(|&kind| moves(kind)) {
-            let mut schedule = base.clone();
-            let mut changed = 0;
-            every(&mut schedule.items, &mut |event| {
-                let registers = event.writes.iter().any(|write| !holds(&base.resources, write, |_| true));
+    for case in Case::of(Family::Tfhe) {
+        let moves =
+            |kind: u16| matches!(case.schedule.resources.kinds[usize::from(kind)].function, Function::Move { .. });
+        for kind in case.kinds().into_keys().filter(|&kind| moves(kind)) {
+            let (schedule, changed) = case.every(|resources, event| {
+                let registers = event.writes.iter().any(|write| !holds(resources, write, |_| true));
                 let own = event.op.kind.0 == kind && !registers;
-                changed += if own { a_word_and_a_token(&base.resources, event) } else { 0 };
+                if own { a_word_and_a_token(resources, event) } else { 0 }
             });
-            let held = audit(&program, &schedule, &mapped.labels);
-            let name = &base.resources.kinds[usize::from(kind)].name;
-            assert!(held.is_err() || changed == 0, "{}: {name}", machine.name());
+            assert!(changed == 0 || case.audited(&schedule).is_err(), "{}: {kind}", case.name());
             met += changed;
         }
     }
@@ -412,76 +354,68 @@ fn at_the_end(resources: &Resources, event: &mut Event) -> bool {
 #[test]
 fn operands_that_pass_faster_than_the_unit_takes_them_are_rejected() {
     let mut changed = 0;
-    for case in Case::all() {
-        for index in case.listed.samples() {
-            let mut listed = case.listed.clone();
-            if computes(&listed.resources, &listed.events[index])
-                && at_the_end(&case.listed.resources, &mut listed.events[index])
-            {
-                assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
-                changed += 1;
-            }
+    for case in Case::of(Family::Rns) {
+        let faster = case.variants(|resources, event| computes(resources, event) && at_the_end(resources, event));
+        for (kind, schedule) in &faster {
+            assert!(case.is_refused(schedule), "{}: {kind}", case.name());
         }
+        changed += faster.len();
     }
     assert!(changed > 10, "{changed}");
 }
 
 #[test]
 fn streams_of_units_with_an_order_of_their_own_are_rejected() {
-    let mut streams = [0; 2];
-    for case in Case::all() {
-        for index in case.listed.samples() {
-            let event = &case.listed.events[index];
-            let shuffles = case.listed.resources.kinds[usize::from(event.op.kind.0)].shuffles;
-            for write in [false, true].into_iter().filter(|&write| shuffles[usize::from(write)]) {
-                let mut listed = case.listed.clone();
-                let of = &mut listed.events[index];
-                let accesses = if write { &mut of.writes } else { &mut of.reads };
-                let Some(access) = accesses.iter_mut().find(|access| access.order == Order::Any) else { continue };
-                access.order = Order::Stream;
-                assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
-                streams[usize::from(write)] += 1;
+    for write in [false, true] {
+        let mut streams = 0;
+        for case in Case::of(Family::Rns) {
+            let variants = case.variants(|resources, event| {
+                let shuffles = resources.kinds[usize::from(event.op.kind.0)].shuffles[usize::from(write)];
+                let accesses = if write { &mut event.writes } else { &mut event.reads };
+                let access = accesses.iter_mut().find(|access| shuffles && access.order == Order::Any);
+                access.map(|access| access.order = Order::Stream).is_some()
+            });
+            for (kind, schedule) in &variants {
+                assert!(case.is_refused(schedule), "{}: {kind}", case.name());
             }
+            streams += variants.len();
         }
+        assert!(streams > 0, "write: {write}");
     }
-    assert!(streams.iter().all(|&streams| streams > 0), "{streams:?}");
 }
 
 #[test]
 fn wires_reach_only_the_units_that_they_connect() {
-    let mut changed = [0; 2];
-    for case in Case::all() {
-        let resources = &case.listed.resources;
-        for index in case.listed.samples() {
-            let event = &case.listed.events[index];
-            let same = |other: &u32| {
-                *other != event.resource.0 && resources.class(Resource(*other)) == resources.class(event.resource)
-            };
-            let Some(other) = (0..resources.units.len() as u32).find(same) else { continue };
-            for (write, accesses) in [&event.reads, &event.writes].into_iter().enumerate() {
+    for write in [false, true] {
+        let mut changed = 0;
+        for case in Case::of(Family::Rns) {
+            let variants = case.variants(|resources, event| {
                 let wired = |access: &Access| resources.memories[usize::from(access.place.memory.0)].ends.is_some();
-                if accesses.iter().any(wired) {
-                    let mut listed = case.listed.clone();
-                    listed.events[index].resource = Resource(other);
-                    assert!(case.judged(&listed).is_err(), "{}: {}", case.name(), case.listed.kind(index));
-                    changed[write] += 1;
-                }
+                let own = event.resource;
+                let same = |other: &u32| *other != own.0 && resources.class(Resource(*other)) == resources.class(own);
+                let other = (0..resources.units.len() as u32).find(same);
+                event.resource = Resource(other.unwrap_or(own.0));
+                other.is_some() && if write { &event.writes } else { &event.reads }.iter().any(wired)
+            });
+            for (kind, schedule) in &variants {
+                assert!(case.is_refused(schedule), "{}: {kind}", case.name());
             }
+            changed += variants.len();
         }
+        assert!(changed > 0, "write: {write}");
     }
-    assert!(changed.iter().all(|&changed| changed > 0), "{changed:?}");
 }
 
 #[test]
 fn instructions_without_enough_bytes_are_rejected() {
-    for case in Case::all().into_iter().filter(|case| case.listed.resources.instructed.is_some()) {
-        let changed = |change: &dyn Fn(&mut Instructions)| {
-            let mut listed = case.listed.clone();
-            change(listed.instructions.as_mut().expect("it has some"));
-            case.judged(&listed).is_err()
-        };
-        assert!(!changed(&|_| {}), "{}", case.name());
-        assert!(changed(&|of| of.starts.iter_mut().for_each(|(_, bytes)| *bytes = 1)), "{}", case.name());
-        assert!(changed(&|of| of.bytes /= 2), "{}", case.name());
+    for mut case in Case::of(Family::Rns) {
+        let Some(own) = case.instructions.clone() else { continue };
+        let starts = own.starts.iter().map(|&(start, _)| (start, 1)).collect();
+        let fewer = [Instructions { starts, ..own.clone() }, Instructions { bytes: own.bytes / 2, ..own }];
+        assert!(!case.is_refused(&case.schedule), "{}", case.name());
+        for instructions in fewer {
+            case.instructions = Some(instructions);
+            assert!(case.is_refused(&case.schedule), "{}", case.name());
+        }
     }
 }

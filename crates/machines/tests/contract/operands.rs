@@ -1,30 +1,30 @@
 //! Does each of several results from one ciphertext have its own operand?
 
-use crate::{first, judged, tfhe_machines};
+use crate::common::case::{Case, Mapped};
 use polyfabric_machines::audit::{AuditError, audit};
-use polyfabric_machines::contract::tfhe;
+use polyfabric_machines::contract::Family;
 use polyfabric_machines::tfhe::labels::{Labeler, Meaning};
 use polyfabric_sim::schedule::Event;
 
 #[test]
 fn registers_that_list_a_shared_operand_once_are_rejected() {
     let mut refused = 0;
-    for (machine, program) in tfhe_machines() {
-        let mapped = tfhe::map(&machine, &program).expect("it fits");
+    for case in Case::of(Family::Tfhe) {
+        let Mapped::Tfhe(program, mapped) = &case.mapped else { continue };
         // Values with their content but without its multiplicity.
-        let (mut schedule, labeler) = (mapped.schedule.clone(), Labeler::default());
-        first(&mut schedule.items, &mut |event| {
+        let labeler = Labeler::default();
+        let (schedule, _) = case.every(|_, event| {
             for access in event.reads.iter_mut().chain(&mut event.writes) {
                 let mut meanings: Vec<Meaning> = mapped.labels.meanings(access.value).collect();
                 meanings.sort_unstable();
                 meanings.dedup();
                 access.value = labeler.value(access.value.class, meanings);
             }
-            false
+            1
         });
-        match audit(&program, &schedule, &labeler.finish()) {
+        match audit(program, &schedule, &labeler.finish()) {
             Err(AuditError::Operand { .. }) => refused += 1,
-            found => assert_eq!(found, Ok(()), "{}, {}", machine.name(), program.name),
+            found => assert_eq!(found, Ok(()), "{}", case.name()),
         }
     }
     assert!(refused > 0, "no machine passes several operands through a register");
@@ -33,10 +33,9 @@ fn registers_that_list_a_shared_operand_once_are_rejected() {
 #[test]
 fn shared_operands_that_are_read_once_too_few_are_rejected() {
     let mut changed = 0;
-    for (machine, program) in tfhe_machines() {
-        let mapped = tfhe::map(&machine, &program).expect("it fits");
-        let mut schedule = mapped.schedule.clone();
-        let removed = first(&mut schedule.items, &mut |event| {
+    for case in Case::of(Family::Tfhe) {
+        let Mapped::Tfhe(_, mapped) = &case.mapped else { continue };
+        let fewer = case.variants(|_, event| {
             let ciphertext = |value| {
                 let mut meanings = mapped.labels.meanings(value);
                 matches!((meanings.next(), meanings.next()), (Some(Meaning::Lwe { .. }), None))
@@ -52,10 +51,8 @@ fn shared_operands_that_are_read_once_too_few_are_rejected() {
             event.work = event.work * bytes(event) / before;
             true
         });
-        if removed {
-            assert!(judged(&machine, &program, &mapped, &schedule).is_err(), "{}", machine.name());
-            changed += 1;
-        }
+        changed += fewer.len();
+        assert!(fewer.iter().all(|(_, schedule)| case.is_refused(schedule)), "{}", case.name());
     }
     assert!(changed > 0, "no machine reads a ciphertext twice at once");
 }

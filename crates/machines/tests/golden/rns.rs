@@ -1,6 +1,7 @@
 //! Results of the RNS machines.
 
-use super::common::{Listed, Rounds, SHAPE, all_machines, body, changes_of_modulus, keys_and_inputs, ring};
+use super::common::case::{Case, Mapped, single};
+use super::common::{Rounds, SHAPE, all_machines, body, changes_of_modulus, keys_and_inputs, ring};
 use super::{Record, Records, labels};
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_machines::Machine;
@@ -13,9 +14,9 @@ use polyfabric_machines::rns::leaf::{Leaf, LeafSubpolynomial};
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::{Gadget, GadgetLiteral, Ring, RnsPolynomial};
-use polyfabric_sim::checker::{Hazard, check};
+use polyfabric_sim::checker::Hazard;
 use polyfabric_sim::list::Source;
-use polyfabric_sim::schedule::{Access, Event, Value};
+use polyfabric_sim::schedule::{Access, Event, Schedule, Value};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -110,9 +111,10 @@ pub fn compare_orders_of_osiris() {
         let changed = ordered(products, 1.0);
         for small in small(&apart) {
             let Ok(expected) = map(&apart, &small.program, "", &small.options) else { continue };
-            let found = map(&changed, &small.program, "", &small.options).expect("it fits");
-            assert_eq!(words(&small, &found), words(&small, &expected), "{}, order {products}", small.name);
-            overwritten += reject_early_sums(&Listed::of(found.mapped()));
+            let case = Case::rns(&changed, Arc::clone(&small.program));
+            let Mapped::Rns(_, found) = &case.mapped else { continue };
+            assert_eq!(words(&small, found), words(&small, &expected), "{}, order {products}", small.name);
+            overwritten += reject_early_sums(&case);
         }
     }
     assert!(overwritten > 0);
@@ -120,27 +122,28 @@ pub fn compare_orders_of_osiris() {
 
 /// Number of events with a result that overwrites an operand. The checker rejects each of the first three if the
 /// result is written in the cycle in which the operand is read, or if it overwrites another event's operand.
-fn reject_early_sums(listed: &Listed) -> usize {
+fn reject_early_sums(case: &Case) -> usize {
     let overwriting = |event: &Event| {
         let over = |read: &Access, write: &Access| read.place == write.place && read.value != write.value;
         let read = |write: &Access| event.reads.iter().position(|read| over(read, write));
         event.writes.iter().enumerate().find_map(|(index, write)| Some((read(write)?, index)))
     };
+    let events = case.schedule.items.iter().map(single);
     let found: Vec<(usize, usize, usize)> = (0..)
-        .zip(&listed.events)
+        .zip(events)
         .filter_map(|(index, event)| overwriting(event).map(|(read, write)| (index, read, write)))
         .collect();
-    let rejected = |changed: &Listed| check(Source::List(changed), &[]).expect_err("it overwrites a live value").hazard;
+    let rejected = |changed: &Schedule| case.checked(changed).expect_err("it overwrites a live value").hazard;
     for &(index, read, write) in found.iter().take(3) {
-        let early = listed.with(index, |event| {
+        let early = case.with(&[index], |event| {
             let latency = event.writes[write].first - event.reads[read].first;
             event.writes[write].first -= latency;
             event.writes[write].last -= latency;
         });
         assert_eq!(rejected(&early), Hazard::Latency);
         if let Some(&(other, read, _)) = found.iter().find(|&&(other, ..)| other > index) {
-            let place = listed.events[other].reads[read].place;
-            rejected(&listed.with(index, |event| event.writes[write].place = place));
+            let place = case.event(&[other]).reads[read].place;
+            rejected(&case.with(&[index], |event| event.writes[write].place = place));
         }
     }
     found.len()

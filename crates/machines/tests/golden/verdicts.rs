@@ -1,15 +1,10 @@
 //! Verdicts of checker and audit on schedules with one error.
 
-use super::common::Listed;
+use super::common::case::{Case, Mapped};
 use super::{rns, tfhe};
-use polyfabric_machines::audit::{self, AuditError};
-use polyfabric_machines::contract;
-use polyfabric_machines::contract::options::Given;
-use polyfabric_sim::checker::{Violation, check};
-use polyfabric_sim::list::Source;
-use polyfabric_sim::schedule::{Access, Event, Item, MemoryKind, Order, Resources, Schedule};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use polyfabric_sim::list::each;
+use polyfabric_sim::schedule::{Access, Event, MemoryKind, Order, Resources, Schedule};
+use std::collections::BTreeMap;
 
 /// By machine and program, event and verdict: the changes with this verdict.
 type Verdicts = BTreeMap<String, Program>;
@@ -77,11 +72,7 @@ pub fn of_tfhe() -> Verdicts {
     let wanted = ["pbs+ks x 5", "a choice of tables between linear layers"];
     for machine in tfhe::machines() {
         for (name, program) in tfhe::small(&machine).into_iter().filter(|(name, _)| wanted.contains(&&**name)) {
-            let mapped = contract::tfhe::map(&machine, &program).expect("it fits");
-            let judged = |schedule: &Schedule| {
-                verdict(check(schedule, &[]).map(|_| ()), audit::audit(&program, schedule, &mapped.labels))
-            };
-            verdicts.insert(format!("{}, {name}", machine.name()), of_tree(&mapped.schedule, &judged));
+            add(&mut verdicts, &name, &Case::tfhe(&machine, program));
         }
     }
     verdicts
@@ -92,106 +83,52 @@ pub fn of_rns() -> Verdicts {
     let wanted = ["permute", "changes of modulus", "rotate and multiply"];
     for machine in rns::machines() {
         for small in rns::small(&machine).into_iter().filter(|small| wanted.contains(&&*small.name)) {
-            let simulated = contract::rns::map(&machine, &small.program, "", &Given::new()).expect("it fits");
-            let listed = Listed::of(simulated.mapped());
-            let labels = simulated.mapped().labels();
-            let judged = |listed: &Listed| {
-                let checked = check(Source::List(listed), &[]).map(|_| ());
-                verdict(checked, audit::rns::audit(&small.program, listed, labels))
-            };
-            verdicts.insert(format!("{}, {}", machine.name(), small.name), of_list(&listed, &judged));
+            add(&mut verdicts, &small.name, &Case::rns(&machine, small.program));
         }
     }
     verdicts
 }
 
-fn add(verdicts: &mut Program, event: &str, verdict: String, change: &str) {
-    let changes = verdicts.entry(event.to_owned()).or_default().entry(verdict).or_default();
-    *changes += if changes.is_empty() { "" } else { ", " };
-    *changes += change;
+fn add(verdicts: &mut Verdicts, program: &str, case: &Case) {
+    verdicts.insert(format!("{}, {program}", case.machine.name()), of(case));
 }
 
 /// The kinds of rejection, by the checker and by the audit.
-fn verdict(checked: Result<(), Violation>, held: Result<(), AuditError>) -> String {
+fn verdict(case: &Case, schedule: &Schedule) -> String {
+    let checked = case.checked(schedule);
     let checked = checked.map_or_else(|violation| format!("{:?}", violation.hazard), |()| "accepted".to_owned());
-    let held = held.map_or_else(|error| format!("{error:?}"), |()| "accepted".to_owned());
-    format!("{checked}, {}", held.split([' ', '{']).next().unwrap_or_default())
+    let audited = case.audited(schedule).map_or_else(|error| format!("{error:?}"), |()| "accepted".to_owned());
+    format!("{checked}, {}", audited.split([' ', '{']).next().unwrap_or_default())
 }
 
-/// Verdicts on a tree with each change of the first event of each kind, in any loop.
-fn of_tree(schedule: &Schedule, judged: &dyn Fn(&Schedule) -> String) -> Program {
-    let mut reads = Vec::new();
-    let mut kinds = BTreeSet::new();
-    Source::Loops(schedule).each(&mut |event, _| {
-        reads.extend(&event.reads);
-        kinds.insert(event.op.kind.0);
-    });
-    let mut verdicts = BTreeMap::new();
-    for kind in kinds {
-        let name = &schedule.resources.kinds[usize::from(kind)].name;
-        let mut judge = |what: &str, change: &mut dyn FnMut(&mut Vec<Item>, usize) -> bool| {
-            let mut changed = schedule.clone();
-            if at_first(&mut changed.items, kind, change) {
-                add(&mut verdicts, name, judged(&changed), what);
+/// Verdicts with each change of an event of each kind: the first one in loops, the middle one of a list.
+fn of(case: &Case) -> Program {
+    let mut all_reads = Vec::new();
+    each(&case.schedule.items, 1, &mut |event, _| all_reads.extend(&event.reads));
+    let resources = &case.schedule.resources;
+    let mut verdicts = Program::new();
+    for own in case.kinds().into_values() {
+        let (path, name) = match case.mapped {
+            Mapped::Tfhe(..) => (&own[0], case.kind(&own[0]).to_owned()),
+            Mapped::Rns(..) => {
+                let path = &own[own.len() / 2];
+                let event = case.event(path);
+                let unit = resources.name(event.resource);
+                (path, format!("{} on {unit} at {}", case.kind(path), event.start))
             }
         };
-        judge("missing", &mut |items, index| {
-            items.remove(index);
-            true
-        });
-        judge("doubled", &mut |items, index| {
-            items.insert(index, items[index].clone());
-            true
-        });
-        for (what, change) in CHANGES {
-            judge(what, &mut |items, index| {
-                let Item::Event(event) = &mut items[index] else { return false };
-                change(&schedule.resources, &reads, event)
-            });
-        }
-    }
-    verdicts
-}
-
-/// Applies `change` to the list that contains the first event of a kind, with the event's index.
-fn at_first(items: &mut Vec<Item>, kind: u16, change: &mut dyn FnMut(&mut Vec<Item>, usize) -> bool) -> bool {
-    let holds = |item: &Item| match item {
-        Item::Event(event) => event.op.kind.0 == kind,
-        Item::Repeat(repeat) => has(&repeat.body, kind),
-    };
-    let Some(index) = items.iter().position(holds) else { return false };
-    match &mut items[index] {
-        Item::Event(_) => change(items, index),
-        Item::Repeat(repeat) => at_first(Arc::make_mut(&mut repeat.body), kind, change),
-    }
-}
-
-fn has(items: &[Item], kind: u16) -> bool {
-    items.iter().any(|item| match item {
-        Item::Event(event) => event.op.kind.0 == kind,
-        Item::Repeat(repeat) => has(&repeat.body, kind),
-    })
-}
-
-/// Verdicts on a list with each change of the middle event of each kind.
-fn of_list(listed: &Listed, judged: &dyn Fn(&Listed) -> String) -> Program {
-    let reads: Vec<Access> = listed.events.iter().flat_map(|event| event.reads.iter().copied()).collect();
-    let mut verdicts = BTreeMap::new();
-    let middle = listed
-        .samples()
-        .chunk_by(|&a, &b| listed.kind(a) == listed.kind(b))
-        .map(|own| own[own.len() / 2])
-        .collect::<Vec<_>>();
-    for index in middle {
-        let event = &listed.events[index];
-        let name = format!("{} on {} at {}", listed.kind(index), listed.resources.name(event.resource), event.start);
-        add(&mut verdicts, &name, judged(&listed.without(index)), "missing");
-        add(&mut verdicts, &name, judged(&listed.doubled(index)), "doubled");
+        let mut add = |changed: Schedule, what: &str| {
+            let changes = verdicts.entry(name.clone()).or_default().entry(verdict(case, &changed)).or_default();
+            *changes += if changes.is_empty() { "" } else { ", " };
+            *changes += what;
+        };
+        add(case.without(path), "missing");
+        add(case.doubled(path), "doubled");
         for (what, change) in CHANGES {
             let mut met = false;
-            let changed = listed.with(index, |event| met = change(&listed.resources, &reads, event));
+            let changed = case.with(path, |event| met = change(resources, &all_reads, event));
             if met {
-                add(&mut verdicts, &name, judged(&changed), what);
+                add(changed, what);
             }
         }
     }
