@@ -27,6 +27,9 @@ pub const PROGRAMS: usize = 3;
 /// The words of a program's outputs.
 type Words = Vec<Vec<u64>>;
 
+/// Gives the outputs of a replay of a schedule, or without one of the interpreter.
+type Outputs<'a> = Box<dyn Fn(Option<&Schedule>) -> Result<Words, String> + 'a>;
+
 /// `count` lookups, lowered for a machine.
 pub fn look_ups(machine: &Machine, count: usize) -> KernelProgram {
     let set = sets::parameters("toy-256").expect("a set of the table");
@@ -137,8 +140,8 @@ impl Case {
         variants
     }
 
-    /// Gives the outputs for fixed keys and inputs: of a replay of a schedule, or without one of the interpreter.
-    pub fn outputs(&self) -> Box<dyn Fn(Option<&Schedule>) -> Result<Words, String> + '_> {
+    /// The outputs for fixed keys and inputs.
+    pub fn outputs(&self) -> Outputs<'_> {
         match &self.mapped {
             Mapped::Tfhe(program, mapped) => {
                 let client = ClientKey::<u32>::for_tests(&program.parameters, 7).expect("a checked set");
