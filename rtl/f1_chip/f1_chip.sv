@@ -201,7 +201,9 @@ module f1_chip #(
             .clash
         );
         always_comb begin
-            {leave[number], enter[number], stored[number]} = '0;
+            leave[number] = '0;
+            enter[number] = '0;
+            stored[number] = '0;
             for (int way = 0; way < ACCESSES; way++) begin
                 if (reading[way] && !route[way]) leave[number] |= words[way];
                 if (reading[way] && route[way]) stored[number] |= words[way];

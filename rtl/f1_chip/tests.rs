@@ -515,7 +515,18 @@ fn two_clusters_compute_a_key_switch_from_their_streams() {
 #[test]
 #[ignore = "slow: make rtl RTL_ARGS=full"]
 fn full_size_a_key_switch_of_a_ring_of_4096() {
-    let (case, machine) = (case(64), machine(64, 1));
+    one_cluster(64);
+}
+
+#[test]
+#[ignore = "slow: make rtl RTL_ARGS=full"]
+fn full_size_a_key_switch_of_a_ring_of_16384() {
+    one_cluster(128);
+}
+
+/// The key switch of a ring of degree `lanes`² on one cluster.
+fn one_cluster(lanes: usize) {
+    let (case, machine) = (case(lanes), machine(lanes, 1));
     let accepted = compile(&machine, &case.program).expect("it compiles");
     let chip = Chip::new(&machine, &accepted);
     let streams = decode(&encode(&accepted.streams(&machine))).expect("the compiler's file");
