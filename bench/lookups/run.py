@@ -16,10 +16,11 @@ import argparse
 import json
 import os
 import random
+import runpy
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -38,8 +39,13 @@ from polyfabric.schemes.tfhe import ElementPlan
 PEER = Path(__file__).with_name("openfhe_peer.py")
 BATCH = {1: 1 << 15, 4: 1 << 15, 8: 1 << 16}
 """Values that ours looks up at once, by their bits: all lanes of a ring."""
+SETS = {1: str(Path(__file__).with_name("two-entries.toml"))}
+"""A set of its own for tables of so many bits, for which the planner takes the set of 4 bits."""
 MEMORY_GIB = {1: (3, 4), 4: (3, 10), 8: (7, 11)}
 """Memory of ours and of the peer, which hold their keys at the same time."""
+GALLERY = Path(__file__).parents[2] / "tests" / "gallery"
+ROUNDS = 2
+"""Of the cipher; planning takes half a GiB a round."""
 ONE_BY_ONE = 4
 """Values of a run with TFHE."""
 
@@ -80,10 +86,12 @@ class Peer:
 class Ours:
     """Keys and encrypted values for one program on a batch."""
 
-    def __init__(self, program: pf.Program, batch: int, given: Arrays) -> None:
+    def __init__(
+        self, program: pf.Program, batch: int, given: Arrays, summed: Sequence[str] = (), parameters: str | None = None
+    ) -> None:
         begin = time.process_time()
-        made = program.in_batches(batch)
-        self.plan = LanePlan.make(made, PlanOptions().checked(made))
+        made = program.in_batches(batch, summed=summed)
+        self.plan = LanePlan.make(made, PlanOptions(parameters=parameters).checked(made))
         self.context = self.plan.context
         self.client = self.context.generate()
         self.server = self.context.server_key(self.client)
@@ -127,12 +135,12 @@ def one_by_one(program: pf.Program, given: Arrays, wanted: Arrays) -> dict[str, 
     server = plan.context.server_key(client)
     times, wrong = [], 0
     for at in range(ONE_BY_ONE + 1):
-        inputs = plan.context.encrypt(client, program.flatten({name: int(own[at]) for name, own in given.items()}))
+        inputs = plan.context.encrypt(client, program.flatten({name: own[at].tolist() for name, own in given.items()}))
         begin = time.process_time()
         results = plan.compute(server, inputs, "cpu", 1, None)
         times.append(time.process_time() - begin)
         found = program.shaped(plan.context.decrypt(client, results))
-        wrong += sum(found[name] != own[at] for name, own in wanted.items())
+        wrong += sum(int((np.array(found[name]) != own[at]).sum()) for name, own in wanted.items())
     return {"seconds": median(times[1:]), "wrong": int(wrong), "parameters": plan.parameters.name}
 
 
@@ -159,7 +167,7 @@ def measured(bits: int, python: str | None, rounds: int) -> dict[str, Any]:
 
     given = {"x": np.random.default_rng(7).integers(0, len(table), BATCH[bits])}
     wanted = {"result": np.array(table)[given["x"]]}
-    ours = Ours(program, BATCH[bits], given)
+    ours = Ours(program, BATCH[bits], given, parameters=SETS.get(bits))
     row: dict[str, Any] = {"bits": bits, "ours": ours.facts()}
     sides: dict[str, Any] = {"ours": lambda: ours.execute(wanted)}
     peer = None if python is None else Peer(python)
@@ -191,11 +199,39 @@ def measured(bits: int, python: str | None, rounds: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Job:
-    """A program, the same with numpy, and whether TFHE executes it too."""
+    """A program, the same with numpy, whether TFHE executes it too, the outputs that are summed over the batch, and its size."""
 
     program: pf.Program
     meant: Callable[..., list[NDArray[Any]]]
     with_tfhe: bool = False
+    summed: Sequence[str] = ()
+    batch: int = BATCH[4]
+
+
+def gallery(name: str) -> dict[str, Any]:
+    """One of the gallery's programs."""
+    return runpy.run_path(str(GALLERY / f"{name}.py"))
+
+
+def applications() -> dict[str, Job]:
+    """The gallery's programs that are measured at full size."""
+    shares, edges, simon = gallery("histogram"), gallery("edges"), gallery("simon")
+
+    def counted(byte: NDArray[np.int64], group: NDArray[np.int64], amount: NDArray[np.int64]) -> list[NDArray[Any]]:
+        counts = byte[:, None] >> 4 == np.arange(16)
+        return [counts, (group[:, None] == np.arange(4)) * amount[:, None]]
+
+    def ciphered(keys: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]) -> list[NDArray[Any]]:
+        for key in keys.reshape(-1, ROUNDS, 16).swapaxes(0, 1):
+            turned = [np.roll(left, by, axis=1) for by in (1, 8, 2)]
+            left, right = right ^ turned[0] & turned[1] ^ turned[2] ^ key, left
+        return [left, right]
+
+    return {
+        "16 counts and 4 sums by group, of bytes": Job(shares["shares"], counted, True, ("counts", "sums"), BATCH[8]),
+        "edges of an image": Job(edges["edge"], lambda pixels: [pixels @ edges["KERNEL"] > 20], True),
+        f"{ROUNDS} of 32 rounds of Simon32/64": Job(simon["cipher"](ROUNDS), ciphered, True),
+    }
 
 
 def jobs() -> dict[str, Job]:
@@ -229,15 +265,20 @@ def jobs() -> dict[str, Job]:
             lambda x, y: [x.astype(np.uint64) * y.astype(np.uint64) & np.uint64(mask)],
             with_tfhe=True,
         ),
+        **applications(),
     }
 
 
 def worked(name: str, job: Job, rounds: int) -> dict[str, Any]:
     """One of the jobs, on as many values at once as fit the smallest ring."""
     draw, program = np.random.default_rng(11), job.program
-    given = {own: draw.integers(0, kind.bounds[1] + 1, BATCH[4]) for own, kind in program.inputs.items()}
-    wanted = dict(zip(program.outputs, (own.astype(np.int64) for own in job.meant(**given)), strict=True))
-    ours = Ours(program, BATCH[4], given)
+    given = {
+        own: draw.integers(0, kind.bounds[1] + 1, (job.batch, *([] if kind.scalar else [kind.length])))
+        for own, kind in program.inputs.items()
+    }
+    each = dict(zip(program.outputs, (own.astype(np.int64) for own in job.meant(**given)), strict=True))
+    wanted = {name: own.sum(axis=0) if name in job.summed else own for name, own in each.items()}
+    ours = Ours(program, job.batch, given, job.summed)
     runs = []
     for at in range(rounds + 1):
         one = ours.execute(wanted)
@@ -253,7 +294,7 @@ def worked(name: str, job: Job, rounds: int) -> dict[str, Any]:
     row = {"job": name, "ours": ours.facts() | own}
     del ours
     if job.with_tfhe:
-        row["tfhe"] = one_by_one(program, given, wanted)
+        row["tfhe"] = one_by_one(program, given, each)
     return row
 
 

@@ -34,6 +34,7 @@ ON_SLOTS = (
     "median",
     "permissions",
     "rock_paper_scissors",
+    "simon",
     "tariff",
     "transfer",
     "vote",
@@ -151,6 +152,38 @@ def test_a_program_runs_on_slots_as_with_tfhe(name: str) -> None:
         found = value_of({own: values[at] for own, values in done.outputs.items()})
         expect_equal(found, tfhe, 0.0)
         check(example, found)
+
+
+def test_simon_encrypts_as_its_designers_say() -> None:
+    """The test vector of Simon32/64, and all rounds on slots in the clear."""
+    simon = load("simon")
+    assert simon["encrypted"](simon["KEYS"], 0x6565, 0x6877) == (0xC69B, 0xE9BB)
+    bits, word, rounds = simon["bits"], simon["word"], len(simon["KEYS"])
+    batch = simon["cipher"](rounds).in_batches(2)
+    counters = [(0x6565, 0x6877), (0x6565, 0x6878)]
+    given = {"keys": [bits(*simon["KEYS"])] * 2}
+    given |= {name: [bits(own[half]) for own in counters] for half, name in enumerate(("left", "right"))}
+    shapes = batch.shapes.within(dict.fromkeys(batch.shapes.vectors(outputs=True), 1e-6))
+    found = batch.shaped(shapes.rounded(batch.native.evaluate(batch.flatten(given))))
+    for at, counter in enumerate(counters):
+        expected = simon["encrypted"](simon["KEYS"], *counter)
+        assert (word(found["left"][at]), word(found["right"][at])) == expected
+    assert batch.text().count("= lookup") == 16 * rounds
+
+
+@pytest.mark.full
+def test_a_network_of_eight_bits_classifies_a_thousand_digits() -> None:
+    example = load("perceptron")
+    pixels = example["PIXELS"][:1024]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pf.errors.SecurityWarning)
+        done = example["network"](8)[0].in_batches(1024).run(pixels=pixels, parameters="toy-10-lookup-256")
+    assert done.correct
+    scores, wanted = np.array(done.value), example["classified"](pixels, 8)
+    decided = np.setdiff1d(np.arange(1024), done.undecided)
+    assert len(decided) > 1000
+    np.testing.assert_allclose(scores[decided], wanted[decided], atol=1e-4)
+    assert (scores.argmax(axis=1) == example["MODEL"].predict(pixels)).mean() > 0.99
 
 
 def test_the_page_lists_every_program() -> None:
