@@ -100,6 +100,14 @@ def test_the_error_names_the_line() -> None:
         pf.from_heir(changed)
 
 
+def test_a_helper_for_another_number_of_ciphertexts_is_refused() -> None:
+    old = "@f__decrypt__result0(%arg0: tensor<1x!ct>"
+    assert old in SMALL
+    changed = SMALL.replace(old, old.replace("1x", "3x"))
+    with rejects(pf.errors.ProgramError, line_of(changed, "@f__decrypt__result0"), "3", "1"):
+        pf.from_heir(changed)
+
+
 @pytest.mark.parametrize("opening", ["<", "[", "{a = ", "(", "tensor<4x"])
 def test_deep_nesting_is_refused(opening: str) -> None:
     with rejects(pf.errors.ProgramError, "64"):

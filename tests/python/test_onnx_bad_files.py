@@ -18,7 +18,7 @@ def damaged(model: Any, rng: random.Random) -> None:
     """Changes an operator, an operand, an attribute or a constant."""
     node = rng.choice(model.graph.node)
     names = ["x", "", "missing", *(one.name for one in model.graph.initializer)]
-    change = rng.randrange(6)
+    change = rng.randrange(8)
     if change == 0:
         node.op_type = rng.choice([*CASES, "If", "Unknown"])
     elif change == 1:
@@ -50,6 +50,10 @@ def damaged(model: Any, rng: random.Random) -> None:
         array = numpy_helper.to_array(one)
         others = (array.reshape(-1), array[None], np.zeros(0, array.dtype), array.astype(np.float32))
         one.CopyFrom(numpy_helper.from_array(rng.choice(others), one.name))
+    elif change == 6:
+        node.output[:] = rng.choice(([], [""], ["x"]))
+    elif change == 7:
+        model.graph.input[0].type.tensor_type.elem_type = rng.choice((0, 7, 9, 33, -1))
 
 
 def count(seed: int, models: int) -> tuple[int, int]:

@@ -308,6 +308,17 @@ def test_refusals_give_values_and_a_remedy() -> None:
         made(lambda x: sum(v * v for v in x), x=pf.Real.vector(3))
 
 
+def test_numbers_beyond_floats_are_refused_at_their_line() -> None:
+    def function(x, n):
+        y = x * 2
+        return y * y > 3, n
+
+    line = function.__code__.co_firstlineno + 2
+    with warnings.catch_warnings(), rejects(pf.errors.ProgramError, f"test_reals_on_slots.py:{line}"):
+        warnings.simplefilter("error")
+        pf.program(x=pf.Real.bounded(1e200), n=pf.UInt(3))(function)
+
+
 def test_numbers_that_became_real_are_rounded_again() -> None:
     """A rounding needs the levels of slots to coefficients, which products after a lookup have used: a set with levels between is chosen."""
 

@@ -9,6 +9,7 @@ import polyfabric as pf
 import pytest
 from polyfabric.language import slot_matrix, slot_parts
 from polyfabric.language.slot_program import SlotProgram
+from rejects import check
 
 X = np.array([0.5, -0.25, 1.0, 0.125, 0.75, -1.0])
 
@@ -53,6 +54,37 @@ def test_a_program_without_its_function_is_compared_with_itself(kind):
         done = one.run({"x": x}, parameters=parameters)
         assert (done.correct, done.reference, done.to_dict()["reference"]) == (True, reference, reference)
         np.testing.assert_allclose(done.expected["result"], np.asarray(x) * 3)
+
+
+def cubed(x):
+    return pf.chebyshev(x * 2, lambda u: u**3, 7, (-0.5, 1.5))
+
+
+@pytest.mark.parametrize("kind", [pf.Real.vector(3), pf.Real])
+def test_values_outside_of_an_interval_are_rejected_in_the_clear_and_before_a_run(kind):
+    program = pf.program("cubed", x=kind)(cubed)
+    # Both ends are in the interval, and what rounding adds to them.
+    for x in (-0.25, 0.75, 0.75 + 2.0**-23):
+        given = x if kind.scalar else [0, 0.1, x]
+        assert np.asarray(program.clear(x=given)).reshape(-1)[-1] == pytest.approx((2 * x) ** 3)
+    for x in (-0.3, 0.8, np.inf):
+        given = x if kind.scalar else [0, 0.1, x]
+        found = []
+        for method in (program.clear, lambda x: program.run(x=x, parameters="toy-10")):
+            with pytest.raises(pf.errors.InputError) as error:
+                method(x=given)
+            found.append(str(error.value))
+        if np.isfinite(x):
+            place = f"test_slot_reference.py:{cubed.__code__.co_firstlineno + 1}:"
+            for message in found:
+                check(message, place, "-0.5", "1.5", str(2 * x), "0" if kind.scalar else "2")
+
+
+def test_the_operand_of_a_sign_is_rejected_too():
+    program = pf.program("signs", x=pf.Real.bounded(4).vector(2))(lambda x: pf.sign(x))
+    np.testing.assert_allclose(program.clear(x=[0.5, -1.0]), [1, -1], atol=1e-3)
+    with pytest.raises(pf.errors.InputError):
+        program.clear(x=[0.5, -1.1])
 
 
 def test_public_numbers_are_those_of_the_trace():

@@ -33,6 +33,13 @@ CALLS: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     "a class method": (lambda _: pf.Keys.load(), ["pf.Keys.load", "folder"]),
     "a path": (lambda _: pf.Keys.load(3), ["3", "str", "Path"]),
     "a type": (lambda _: pf.UInt(), ["pf.UInt", "bits", Path(__file__).name]),
+    "a vector of a type without its width": (
+        lambda _: pf.UInt.vector(4),
+        ["pf.UInt(8).vector(4)", Path(__file__).name],
+    ),
+    "a vector of a type without its ends": (lambda _: pf.Int.vector(), ["pf.Int(0, 7).vector"]),
+    "a vector of a type without its point": (lambda _: pf.Fixed.vector(3), ["pf.Fixed(16, 8).vector(3)"]),
+    "a vector of a type without its modulus": (lambda _: pf.Mod.vector(3), ["pf.Mod(65537).vector(3)"]),
     "a function of the language": (lambda _: pf.lookup(3), ["pf.lookup", "table", Path(__file__).name]),
 }
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import shown
 from .place import expect_unmasked, refuse, whole
-from .types import MOST_BITS, Type, needed_bits
+from .types import MOST_BITS, Type, called_as, needed_bits
 
 Rounding = Literal["floor", "nearest", "zero"]
 Overflow = Literal["wrap", "saturate", "refuse"]
@@ -140,6 +140,7 @@ NAMES = ("rounding", "overflow")
 USUAL: tuple[Rounding, Overflow] = ("floor", "wrap")
 
 
+@called_as("pf.Fixed(16, 8)")
 def Fixed(  # noqa: N802 - used like a type
     bits: int, point: int, *, signed: bool = True, rounding: Rounding = "floor", overflow: Overflow = "wrap"
 ) -> FixedType:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
@@ -542,17 +543,7 @@ def declared(kind: object) -> str | None:
         of = np.dtype(kind)
         wide = {"u": f"pf.UInt({8 * of.itemsize})", "i": f"pf.SInt({8 * of.itemsize})"}
         return wide.get(of.kind, {"b": "pf.Bool", "f": "pf.Real", "c": "pf.Complex"}.get(of.kind))
-    name = getattr(kind, "__name__", "")
-    lacking = {
-        "UInt": "(8)",
-        "SInt": "(8)",
-        "Int": "(0, 7)",
-        "Text": "(20)",
-        "Mod": "(65537)",
-        "Torus": "(8)",
-        "Fixed": "(16, 8)",
-    }
-    return f"pf.{name}{lacking[name]}" if callable(kind) and name in lacking else None
+    return vars(kind).get("example") if isinstance(kind, FunctionType) else None
 
 
 ONLY_AFTER = "values are known only after decryption; return it, and read it in the result's outputs"

@@ -64,6 +64,10 @@ class RealValue(Value):
         self._tracer = tracer
         self._steps = np.asarray(steps)
         self._lo, self._hi = np.asarray(lo, dtype=float), np.asarray(hi, dtype=float)
+        if not (np.isfinite(self._lo) & np.isfinite(self._hi)).all():
+            raise refuse(
+                "a real number may exceed all floating-point numbers here; declare smaller bounds, as pf.Real.bounded(1000), and scale the inputs"
+            )
         self.meaning: int | None = None
 
     @property
@@ -227,7 +231,8 @@ class RealValue(Value):
             shape = self._shape_with(self._expect_own(other), "*")
             left, right = self._to(shape), other._to(shape)
             steps = [self._tracer.reals.add(a, b) for a, b in zip(left.steps, right.steps, strict=True)]
-            ends = np.stack([a * b for a in (left._lo, left._hi) for b in (right._lo, right._hi)])
+            with np.errstate(over="ignore"):
+                ends = np.stack([a * b for a in (left._lo, left._hi) for b in (right._lo, right._hi)])
             # A square is not negative.
             least = np.where(left._steps == right._steps, ends.min(axis=0).clip(min=0), ends.min(axis=0))
             made = RealValue(self._tracer, np.reshape(steps, shape), least, ends.max(axis=0))

@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
-from .place import refuse
+from ..errors import InputError
+from .place import place, refuse
 
 if TYPE_CHECKING:
     from .slots import SlotValue
 
 P = ParamSpec("P")
 Array = NDArray[Any]
+
+SLACK = 2.0**-20
+"""Tolerated excess beyond an interval's end, as a fraction of its width, for rounding; as in the Rust half."""
 
 NARROW = 1 << 23
 """For residues below this, sums of 2^16 products fit 64 bits."""
@@ -37,6 +41,8 @@ class Step:
     """Indices of earlier steps."""
     shape: tuple[int, ...]
     """Shape of the result; () for a single number."""
+    place: tuple[str, int]
+    """File and line in the user's function."""
 
 
 class Operand:
@@ -75,7 +81,7 @@ class Reference:
             made = rewrite()
         finally:
             self.rewriting = False
-        self.steps.append(Step(compute, tuple(int(value.step) for value in operands), made.shape))
+        self.steps.append(Step(compute, tuple(int(value.step) for value in operands), made.shape, place()))
         return made.at_step(len(self.steps) - 1)
 
     def number(self, given: Any) -> Any:  # noqa: ANN401 - numbers of any library
@@ -125,9 +131,18 @@ class Reference:
         return total
 
     def polynomial(self, values: Array, coefficients: Array, interval: tuple[float, float] | None = None) -> Array:
-        """A polynomial with coefficients of powers, or of Chebyshev polynomials on an interval."""
+        """A polynomial with coefficients of powers, or of Chebyshev polynomials on an interval, which rejects values outside."""
         if interval is not None:
             low, high = interval
+            slack = (high - low) * SLACK
+            inside = (values.real >= low - slack) & (values.real <= high + slack) & (np.abs(values.imag) <= slack)
+            if not inside.all():
+                slot = int(np.argmin(inside))
+                value = values.reshape(-1)[slot]
+                raise InputError(
+                    f"a polynomial approximates its function from {low:g} to {high:g}, but with these inputs slot {slot} of its operand is "
+                    f"{value.real if value.imag == 0 else value:g}; widen the interval, or scale the inputs"
+                )
             on_unit = (2 * values - (low + high)) / (high - low)
             return np.asarray(np.polynomial.chebyshev.chebval(on_unit, coefficients))
         total = np.zeros_like(values)
@@ -163,7 +178,11 @@ class Reference:
                 if isinstance(step, str):
                     held[at] = self.number(inputs[step])
                 else:
-                    found = step.compute(*(held[operand] for operand in step.operands))
+                    try:
+                        found = step.compute(*(held[operand] for operand in step.operands))
+                    except InputError as problem:
+                        file, line = step.place
+                        raise InputError(f"{file}:{line}: {problem}") from None
                     held[at] = self._reduced(np.asarray(found)).reshape(step.shape)
                     for operand in set(step.operands):
                         if needed[operand] == at:

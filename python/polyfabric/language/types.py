@@ -6,10 +6,10 @@ An integer has a range, `pf.Int(lo, hi)`, and is exact, or a width, `pf.UInt(bit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Literal, NoReturn, Self
+from typing import Any, Literal, NoReturn, Self, TypeVar
 
 import numpy as np
 
@@ -55,6 +55,25 @@ BEYOND = {
     "matrix": "declare a vector of its rows one after the other, .vector(rows * columns), or pf.Real.matrix, pf.Mod(65537).matrix",
 }
 """Attributes that only types of slots have, with the equivalents for TFHE."""
+
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+
+def called_as(example: str) -> Callable[[Made], Made]:
+    """Marks a function that makes types with its call in examples. `pf.UInt.vector(4)` lacks that call."""
+
+    def decorate(made: Made) -> Made:
+        def vector(length: object = None) -> NoReturn:
+            shown_length = length if isinstance(length, int) else 10
+            raise refuse(
+                f"{example.partition('(')[0]} is no type without its arguments; write {example}.vector({shown(shown_length)})"
+            )
+
+        vars(made).update(example=example, vector=vector)
+        return made
+
+    return decorate
 
 
 class NotCalled:
@@ -255,6 +274,7 @@ MOST_BITS = 4096
 """Most bits of an integer."""
 
 
+@called_as("pf.Int(0, 7)")
 def Int(lo: int, hi: int | None = None, *, step: int = 1) -> Type:  # noqa: N802 - used like a type
     """An integer from `lo` to `hi`; with `step`, one of lo, lo + step, .. Results are exact."""
     if hi is None:
@@ -272,6 +292,7 @@ def Int(lo: int, hi: int | None = None, *, step: int = 1) -> Type:  # noqa: N802
     return Type("integer", ends[0], ends[1] - (ends[1] - ends[0]) % of, stride=of if ends[1] - ends[0] >= of else 1)
 
 
+@called_as("pf.Torus(8)")
 def Torus(bits: int) -> Type:  # noqa: N802 - used like a type
     """A fixed-point value modulo 1, in multiples of 2^-bits."""
     wide = whole("the width of pf.Torus", bits, 1, MOST_TORUS_BITS)
@@ -342,6 +363,7 @@ def text_bytes(text: str | bytes) -> bytes:
     return given
 
 
+@called_as("pf.UInt(8)")
 def UInt(bits: int) -> Type:  # noqa: N802 - used like a type
     """An integer from 0 to 2^bits - 1; results wrap. `pf.UInt(1)` is a truth value, and a number from 0 to 1 in arithmetic."""
     wide = whole("the width of pf.UInt", bits, 1, MOST_BITS)
@@ -350,6 +372,7 @@ def UInt(bits: int) -> Type:  # noqa: N802 - used like a type
     return Type("integer", 0, (1 << wide) - 1, bits=wide, split=True)
 
 
+@called_as("pf.SInt(8)")
 def SInt(bits: int) -> Type:  # noqa: N802 - used like a type
     """An integer from -2^(bits - 1) to 2^(bits - 1) - 1; results wrap."""
     wide = whole("the width of pf.SInt", bits, 1, MOST_BITS)
@@ -366,6 +389,7 @@ def holding(*numbers: int) -> Type:
     return (SInt if min(numbers) < 0 else UInt)(needed_bits(*numbers))
 
 
+@called_as("pf.Text(20)")
 def Text(length: int) -> TextType:  # noqa: N802 - used like a type
     """A text of at most `length` bytes of UTF-8."""
     size = whole("the length of pf.Text", length, 1, MOST_ELEMENTS)
@@ -478,6 +502,7 @@ Complex = SlotType("complex")
 """A complex number, with CKKS."""
 
 
+@called_as("pf.Mod(65537)")
 def Mod(modulus: int) -> SlotType:  # noqa: N802 - used like a type
     """An integer modulo t, with BGV: exact.
 

@@ -77,11 +77,16 @@ class OnnxFile:
         for tensor in proto.graph.initializer:
             try:
                 self.constants[tensor.name] = numpy_helper.to_array(tensor)
-            except (ValueError, TypeError, OSError, checker.ValidationError) as problem:
+            except (LookupError, ValueError, TypeError, OSError, checker.ValidationError) as problem:
                 raise ProgramError(
                     f"from_onnx: the weights {tensor.name!r} cannot be read ({problem}); export the model again, or give the path of its file next "
                     "to them"
                 ) from None
+        for node in proto.graph.node:
+            if not any(node.output):
+                raise ProgramError(
+                    f"from_onnx: operator {node.op_type} {node.name!r} has no result; export the model again"
+                )
         inputs = [value for value in proto.graph.input if value.name not in self.constants]
         if len(inputs) != 1:
             raise ProgramError(
@@ -105,7 +110,10 @@ class OnnxFile:
                 f"from_onnx: input {self.input!r} has rows of {prod(self.shape)} numbers, but at most {isqrt(MOST_NUMBERS)} are supported; reduce them "
                 "before training"
             )
-        given = helper.tensor_dtype_to_np_dtype(inputs[0].type.tensor_type.elem_type or TensorProto.FLOAT)
+        kind = inputs[0].type.tensor_type.elem_type or TensorProto.FLOAT
+        if kind not in TensorProto.DataType.values():
+            raise ProgramError(f"from_onnx: input {self.input!r} has the unknown type {kind}; export the model again")
+        given = helper.tensor_dtype_to_np_dtype(kind)
         self.kind = given if given.kind == "f" else np.dtype(np.float32)
         self.version = max((one.version for one in proto.opset_import if one.domain in ("", "ai.onnx")), default=1)
         """Version of the standard operators."""

@@ -257,7 +257,10 @@ class _Packed:
         for at in range(count):
             plains[at] = Plain(_places((self.slots,), at * whole))
         held = function.inputs[0]
-        argument = plains.reshape([n or 1 for n in held.shape]) if isinstance(held, Tensor) else plains[0]
+        shape = [n or 1 for n in held.shape] if isinstance(held, Tensor) else [1]
+        if prod(shape) != count:
+            _fail(self.module, function, f"it decrypts {prod(shape)} ciphertexts, but the function returns {count}")
+        argument = plains.reshape(shape) if isinstance(held, Tensor) else plains[0]
         (found,) = self._called(function, [argument, *[None] * (len(function.inputs) - 1)], self._scheme())
         flat = found.reshape(-1).tolist() if isinstance(found, np.ndarray) else [found]
         if len(flat) != kind.length or not all(isinstance(own, Place) for own in flat):
