@@ -9,7 +9,7 @@ import numpy as np
 import polyfabric as pf
 import pytest
 from polyfabric.accelerators.machine import load
-from polyfabric.apps import lenet, multiplexed, resnet20
+from polyfabric.apps import lenet, multiplexed, orion, resnet20
 from polyfabric.errors import MachineError, SecurityWarning
 from polyfabric.papers import osiris_networks, osiris_roofline
 from polyfabric.reports import Report
@@ -342,3 +342,22 @@ def test_programs_that_cannot_be_timed_say_why(monkeypatch):
     # The ratio of rotations is counted, and takes no schedule.
     timed = [row for row in rows if row["kind"] != "not_modelled" and row["id"] != "section6.rotations"]
     assert {row["failure"] for row in timed} == {"the scratchpad is full"}
+
+
+def test_orions_packing_gives_the_networks_scores():
+    shape = SMALL_LENET
+    weights, image = lenet.Weights.drawn(shape), lenet.drawn_image(shape, np.random.default_rng(1))
+    found = orion.lenet(shape).clear({"image": image.reshape(-1)})["scores"]
+    np.testing.assert_allclose(found, lenet.scores(weights, image), atol=1e-9)
+
+
+def test_orions_packing_cuts_a_matrix_to_its_rows():
+    entries = orion.connected(np.ones((3, 8)), np.arange(8))
+
+    @pf.program(slots=16, x=pf.Real.vector(8))
+    def product(x):
+        return {"cut": orion.applied(x, entries, 16, last=False), "whole": orion.applied(x, entries, 16, last=True)}
+
+    found = product.clear(x=np.arange(8) / 8)
+    np.testing.assert_allclose(found["cut"], np.tile([3.5, 3.5, 3.5, 0.0], 4))
+    np.testing.assert_allclose(found["whole"], [3.5] * 3 + [0.0] * 13)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..accelerators import machine as accelerators
+from ..apps import orion
 from ..apps.bitonic_sorting import PAPER_SET as SORTING_SET
 from ..apps.bitonic_sorting import sorting
 from ..apps.ckks_bootstrapping import FULL_SET, ckks_bootstrapping
@@ -27,6 +28,7 @@ from .osiris_choices import (
     OF_SET_III,
     OF_SORTING,
     ORDER_KNOWN,
+    ORION,
     READINGS,
     TIME_KNOWN,
     Beside,
@@ -159,6 +161,9 @@ def _work() -> list[tuple[str, Callable[[], list[dict[str, Any]]]]]:
         ("mlp", 1e6, "us", mlp(), SMALL_SET, READINGS),
         ("lola", 1e6, "us", lola(), SMALL_SET, READINGS),
         ("lenet", 1e6, "us", lenet(), LENET_SET, READINGS),
+        ("mlp", 1e6, "us", orion.mlp(), SMALL_SET, (ORION,)),
+        ("lola", 1e6, "us", orion.lola(), SMALL_SET, (ORION,)),
+        ("lenet", 1e6, "us", orion.lenet(), LENET_SET, (ORION,)),
     ]
     work += [
         (

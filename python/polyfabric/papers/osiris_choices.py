@@ -103,6 +103,8 @@ SEPARATE = Choice("rescaling apart from the division by P", readings=("rescaling
 FASTER = Choice("4 TB/s", readings=("bandwidth=4TB",))
 """The paper's third bandwidth, which is no choice: another cell."""
 DRAM = Choice("the bandwidth that DRAM sustains", readings=("memory=dram",))
+ORION = Choice("Orion's public packing, of vectors without copies")
+"""Of the small networks, other programs: section III names Orion's packing, and its code has this one."""
 IN_TURN = Choice("delays whose length changes behind a stream", readings=("delays=in_turn",))
 FAST_IN_TURN = Choice(f"2 TB/s, {IN_TURN.words}", readings=("bandwidth=2TB", *IN_TURN.readings))
 ELSEWHERE = (FASTER, FAST_IN_TURN)
