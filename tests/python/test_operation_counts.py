@@ -1,6 +1,6 @@
 """Lowered programs keep their counts of transforms, products, key switches and lookups.
 
-A guard of performance that measures no time: `operation_counts.json` holds what each program of `costed_programs` takes, and a count may move by 3 %. A change
+A guard of performance that measures no time: `operation_counts.json` holds what each program of `costed_programs` and `cliff_programs` takes, and a count may move by 3 %. A change
 that means to move one writes the file anew with UPDATE_SNAPSHOTS=1, and says so in its message.
 """
 
@@ -10,13 +10,19 @@ import json
 import os
 from pathlib import Path
 
+import cliff_programs
 import costed_programs
 import pytest
 from polyfabric.language.traced import TracedProgram
 from polyfabric.run import execution
 
 FILE = Path(__file__).with_name("operation_counts.json")
-PROGRAMS = {name: value for name, value in vars(costed_programs).items() if isinstance(value, TracedProgram)}
+PROGRAMS = {
+    name: value
+    for programs in (costed_programs, cliff_programs)
+    for name, value in vars(programs).items()
+    if isinstance(value, TracedProgram)
+}
 TOLERANCE = 0.03
 
 
@@ -44,3 +50,11 @@ def test_every_program_takes_its_recorded_operations() -> None:
         if count != pytest.approx(recorded[program][name], rel=TOLERANCE)
     ]
     assert not moved, "\n".join(moved)
+
+
+@pytest.mark.parametrize(
+    ("program", "by_hand", "most"), [("tfhe_square", "tfhe_product", 0.7), ("tfhe_distance", "tfhe_square", 1.2)]
+)
+def test_a_program_costs_about_as_much_as_its_form_by_hand(program: str, by_hand: str, most: float) -> None:
+    costs = [execution.plan(PROGRAMS[name]).kernel.multiplications for name in (program, by_hand)]
+    assert costs[0] <= most * costs[1]
