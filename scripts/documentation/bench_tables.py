@@ -77,6 +77,8 @@ def _rns_rows(found: dict[str, Any]) -> list[Row]:
         times = {
             f"{side}_{of}": median(row[f"{side}_{of}"] for row in rows) for side in sides for of in ("ms", "median_ms")
         }
+        if "floor_fraction" in rows[0]:
+            times["floor_fraction"] = median(row["floor_fraction"] for row in rows)
         errors = {f"{side}_error": max(row[f"{side}_error"] for row in rows) for side in sides}
         ratios = _ratios([row["ratio"] for row in rows]) if "peer" in rows[0] else {}
         return {**rows[0], **times, **errors, **ratios}
@@ -197,6 +199,26 @@ def rns(found: dict[str, Any]) -> Rows:
     return [(row["op"], _parameters(row), _ms(row["ours_ms"]), *peer_cells(row)) for row in _rns_rows(found)]
 
 
+RNS_FLOORS = (*RNS[:6], "of the floor", "bound by")
+
+
+def rns_floors(found: dict[str, Any]) -> Rows:
+    """One line per operation and peer: the least times of a run, their ratio, the share of ours that the floor would take, and what the floor is bound by."""
+    return [
+        (
+            row["op"],
+            _parameters(row),
+            _ms(row["ours_ms"]),
+            row["peer"],
+            _ms(row["peer_ms"]),
+            _ratio(row),
+            f"{100 * row['floor_fraction']:.0f} %",
+            row["limit"],
+        )
+        for row in _rns_rows(found)
+    ]
+
+
 def _parameters(row: Row) -> str:
     """The peers' parameters, and the bits of our moduli if they differ."""
     # Unknown for a peer that does not report its special modulus.
@@ -266,6 +288,27 @@ def _processor(row: dict[str, Any] | None, *, whole: bool = False) -> tuple[str,
     peer = row["peer"]
     ratio = f"{peer['ratio']:.2f}×" + (f" ({peer['least_ratio']:.2f} to {peer['largest_ratio']:.2f})" if whole else "")
     return (_ms(row["ours"]["processor_ms"]), _ms(peer["times"]["processor_ms"]), ratio)
+
+
+INTEGER_FLOORS = (*INTEGERS[:3], "set", *INTEGERS[3:6], "ours a PBS, ms", "of the floor")
+
+
+def integer_floors(found: dict[str, Any]) -> Rows:
+    """One line per operation and width on one thread: processor time, and the share of it that the floor of its bootstraps would take."""
+    several = found["repetitions"] > 1
+    return [
+        (
+            row["operation"],
+            str(row["bits"]),
+            f"{row['lookups']:,}",
+            f"`{row['set']}`",
+            *_processor(row, whole=several),
+            _ms(row["ours"]["processor_ms"] / row["lookups"]),
+            f"{100 * row['floor_fraction']:.0f} %",
+        )
+        for row in found["rows"]
+        if row["threads"] == 1
+    ]
 
 
 LOOKUPS = (

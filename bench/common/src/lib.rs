@@ -1,11 +1,14 @@
-//! Code that both benchmarks against other libraries share: child processes that answer requests, and result files.
+//! Code that both benchmarks against other libraries share: child processes that answer requests, least times, result files and plots.
 
+mod floor;
 mod process;
 
+pub use floor::{Floor, Limit, bandwidth, read};
 pub use process::Process;
 
 use serde::Serialize;
 use std::path::Path;
+use std::process::Command;
 
 /// With an even number of samples, the mean of the middle two.
 pub fn median(samples: &[f64]) -> f64 {
@@ -29,6 +32,53 @@ pub fn write(results: &impl Serialize, path: &Path) -> std::io::Result<()> {
     std::fs::rename(&partial, path)
 }
 
+/// A row, with where it was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measured<R> {
+    #[serde(flatten)]
+    pub row: R,
+    #[serde(flatten)]
+    pub origin: Origin,
+}
+
+/// Where a row was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Origin {
+    pub processor: String,
+    /// The instruction set of our kernels.
+    pub isa: String,
+    /// The commit of the sources; a + means that files differed from it. "unknown" without git.
+    pub commit: String,
+}
+
+impl Origin {
+    /// This processor and these sources, with kernels in `isa`.
+    pub fn here(isa: String) -> Self {
+        let git = |words: &[&str]| {
+            let done = Command::new("git").args(words).current_dir(env!("CARGO_MANIFEST_DIR")).output().ok()?;
+            done.status.success().then(|| String::from_utf8_lossy(&done.stdout).trim().to_owned())
+        };
+        let commit = git(&["rev-parse", "--short=10", "HEAD"]).unwrap_or_else(|| "unknown".to_owned());
+        let sources = ["status", "--porcelain", "--", ":/crates", ":/bench"];
+        let changed = git(&sources).is_some_and(|changed| !changed.is_empty());
+        Self { processor: processor_name(), isa, commit: commit + if changed { "+" } else { "" } }
+    }
+
+    pub fn with<R>(&self, row: R) -> Measured<R> {
+        Measured { row, origin: self.clone() }
+    }
+}
+
+/// A bar for each value, the longest for the largest.
+pub fn bars(title: &str, values: &[(String, f64)]) -> String {
+    const LENGTH: f64 = 40.0;
+    let largest = values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    let width = values.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    let bar = |value: f64| "█".repeat((LENGTH * value / largest).round() as usize);
+    let lines = values.iter().map(|(label, value)| format!("\n{label:width$}  {} {value:.2}x", bar(*value)));
+    format!("\n{title}{}", lines.collect::<String>())
+}
+
 /// Seconds since 1970.
 pub fn now() -> u64 {
     std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_secs())
@@ -43,12 +93,37 @@ pub fn processor_name() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{least, median, write};
+    use super::{Floor, Limit, Origin, bars, least, median, write};
 
     #[test]
     fn medians_and_least_ones() {
         assert_eq!((median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0, 2.0, 3.0])), (2.0, 2.5));
         assert_eq!(least(&[3.0, 1.0, 2.0]), 1.0);
+    }
+
+    #[test]
+    fn the_longest_bar_is_of_the_largest_value() {
+        let text = bars("speed-up", &[("one".to_owned(), 1.5), ("batch".to_owned(), 3.0)]);
+        let lengths: Vec<_> = text.lines().map(|line| line.matches('█').count()).collect();
+        assert_eq!(lengths, [0, 0, 20, 40]);
+    }
+
+    #[test]
+    fn a_row_says_where_it_was_measured() {
+        #[derive(serde::Serialize)]
+        struct Row {
+            threads: usize,
+        }
+        let row = serde_json::to_value(Origin::here("avx2".to_owned()).with(Row { threads: 2 })).unwrap();
+        assert_eq!((row["threads"].as_u64(), row["isa"].as_str()), (Some(2), Some("avx2")));
+        assert!(["processor", "commit"].iter().all(|name| !row[name].as_str().unwrap().is_empty()), "{row}");
+    }
+
+    #[test]
+    fn the_slower_resource_is_the_limit() {
+        let [first, second] = [Floor::of(2.0, 1.0), Floor::of(1.0, 3.0)];
+        assert_eq!((first.seconds, first.limit), (2.0, Limit::Arithmetic));
+        assert_eq!((second.seconds, second.limit), (3.0, Limit::Memory));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Measures all sides on the same case in alternation, so that the machine's drift affects them equally.
 
 use crate::case::Case;
+use crate::machine::Peak;
 use crate::protocol::{Answer, Request, Scheme};
 use crate::report::{self, Bootstrapping, PeerBootstrapping, PeerFigures, Results, Row};
 use crate::side::{Launch, Side, SideError};
-use crate::{Arguments, BenchError, machine};
-use polyfabric_bench_common::{least, median};
+use crate::{Arguments, BenchError};
+use polyfabric_bench_common::{Origin, bars, least, median};
 use polyfabric_kernels::Isa;
 
 /// Peak memory of the peer's bootstrapping and its keys, plus a tenth.
@@ -56,15 +57,8 @@ pub fn measure(
     ours: &Launch,
     peers: &[Launch],
 ) -> Result<(), BenchError> {
-    let mut results = Results {
-        processor: polyfabric_bench_common::processor_name(),
-        isa: isa.description(),
-        time: polyfabric_bench_common::now(),
-        threads: 1,
-        peers: vec![],
-        left_out: vec![],
-        rows: vec![],
-    };
+    let mut results =
+        Results { time: polyfabric_bench_common::now(), threads: 1, peers: vec![], left_out: vec![], rows: vec![] };
     for peer in peers {
         let answer = peer.start()?.ask(&Request::Hello)?;
         results.peers.push(answer.version.unwrap_or_else(|| peer.name.clone()));
@@ -73,12 +67,13 @@ pub fn measure(
         results.left_out.push("no peer was named: only our side was measured".to_owned());
     }
     eprintln!("measuring this processor's peak rate");
-    let multiplies = machine::integer_multiplies(isa);
-    let (processor, isa) = (&results.processor, &results.isa);
+    let mut peak = Peak::measure(isa);
+    let origin = Origin::here(isa.description());
+    let Origin { processor, isa, commit } = &origin;
     let compared = if peers.is_empty() { "no peer".to_owned() } else { results.peers.join(", ") };
-    println!("{processor}; our kernels in {isa}; one thread per side; {compared}");
-    if let Some(multiplies) = multiplies {
-        println!("one core: {:.1} G 52-bit multiply-accumulates/s", multiplies * 1e-9);
+    println!("{processor}; our kernels in {isa}, commit {commit}; one thread per side; {compared}");
+    if let Some(multiplies) = peak.multiplies {
+        println!("one core: {:.1} G {}/s", multiplies.per_second * 1e-9, multiplies.name);
     }
     report::print_header();
     for (index, case) in cases.iter().enumerate() {
@@ -88,15 +83,21 @@ pub fn measure(
             _ => in_rounds(&place, case, ours, peers, arguments.quick, &mut results.left_out)?,
         };
         for mut row in rows {
-            if let (Scheme::Ntt, Some(multiplies)) = (case.scheme, multiplies) {
-                row.floor_fraction = Some(machine::transform_floor_ms(case.log_n, multiplies) / row.ours_ms);
+            if let Some(floor) = row.work.and_then(|work| peak.floor(&work)) {
+                row.floor_fraction = Some(1e3 * floor.seconds / row.ours_ms);
+                row.limit = Some(floor.limit);
             }
             report::print_row(&row);
-            results.rows.push(row);
+            results.rows.push(origin.with(row));
         }
         if let Some(path) = &arguments.output {
             report::write(path, &results)?;
         }
+    }
+    let bar = |row: &Row| Some((format!("{}, {}", row.op, row.params), row.peer.as_ref()?.ratio));
+    let values: Vec<_> = results.rows.iter().filter_map(|measured| bar(&measured.row)).collect();
+    if !values.is_empty() {
+        println!("{}", bars("speed-up over the peer", &values));
     }
     for left_out in &results.left_out {
         println!("left out: {left_out}");
@@ -259,7 +260,9 @@ fn row(case: &Case, op: &str, ours: &One<'_>, peer: Option<&One<'_>>) -> Row {
             peer_log_q: peer.prepared.log_q,
             peer_log_p: peer.prepared.log_p,
         }),
+        work: ours.figures.last.work,
         floor_fraction: None,
+        limit: None,
         bootstrapping,
     }
 }

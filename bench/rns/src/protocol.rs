@@ -85,9 +85,23 @@ pub struct Answer {
     pub levels_left: usize,
     /// Peak memory of the side's process.
     pub peak_gib: f64,
+    /// Our work of one run on a processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
     /// Work and time of a run on a GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card: Option<OnCard>,
+}
+
+/// What an operation computes and reads at least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// Butterflies of transforms.
+    pub butterflies: u64,
+    /// Products of residues outside transforms.
+    pub products: u64,
+    /// Bytes of inputs, keys, public vectors and results.
+    pub bytes: usize,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

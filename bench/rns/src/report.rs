@@ -1,6 +1,8 @@
 //! Result rows of the comparison, and the table drawn from them.
 
 use crate::BenchError;
+use crate::protocol::Work;
+use polyfabric_bench_common::{Limit, Measured};
 use serde::Serialize;
 use std::path::Path;
 
@@ -20,9 +22,13 @@ pub struct Row {
     /// `None` if our side ran alone.
     #[serde(flatten)]
     pub peer: Option<PeerFigures>,
-    /// For transforms: the processor's least time divided by our time.
+    /// Our work, the processor's least time for it divided by our time, and what that least time is bound by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor_fraction: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
     /// For bootstrapping: bits of precision in the worst slot and on average, levels left, and seconds of set-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bootstrapping: Option<Bootstrapping>,
@@ -66,16 +72,13 @@ pub struct PeerBootstrapping {
 /// The result file of one run.
 #[derive(Debug, Serialize)]
 pub struct Results {
-    pub processor: String,
-    /// The instruction set of our kernels.
-    pub isa: String,
     /// Seconds since 1970.
     pub time: u64,
     pub threads: usize,
     pub peers: Vec<String>,
     /// Cases and peers that were not measured, with reasons.
     pub left_out: Vec<String>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<Measured<Row>>,
 }
 
 /// Writes `results` to `path` atomically.
@@ -85,33 +88,34 @@ pub fn write(path: &Path, results: &impl Serialize) -> Result<(), BenchError> {
 
 pub fn print_header() {
     println!(
-        "{:20} {:36} {:14} {:>10} {:>10} {:>7} {:>10} {:>10}  error",
-        "operation", "parameters", "peer", "ours ms", "peer ms", "ratio", "ours peak", "peer peak"
+        "{:20} {:36} {:14} {:>10} {:>10} {:>7} {:>6} {:10} {:>10} {:>10}  error",
+        "operation", "parameters", "peer", "ours ms", "peer ms", "ratio", "floor", "limit", "ours peak", "peer peak"
     );
 }
 
 pub fn print_row(row: &Row) {
     let of_peer = |figure: &dyn Fn(&PeerFigures) -> String| row.peer.as_ref().map_or("-".to_owned(), figure);
     println!(
-        "{:20} {:36} {:14} {:>10.4} {:>10} {:>7} {:>6.2} GiB {:>10}  {}",
+        "{:20} {:36} {:14} {:>10.4} {:>10} {:>7} {:>6} {:10} {:>6.2} GiB {:>10}  {}",
         row.op,
         row.params,
         of_peer(&|peer| peer.peer.clone()),
         row.ours_ms,
         of_peer(&|peer| format!("{:.4}", peer.peer_ms)),
         of_peer(&|peer| format!("{:.2}x", peer.ratio)),
+        row.floor_fraction.map_or("-".to_owned(), |fraction| format!("{:.0}%", 100.0 * fraction)),
+        row.limit.map_or("-", Limit::name),
         row.ours_peak_gib,
         of_peer(&|peer| format!("{:.2} GiB", peer.peer_peak_gib)),
         errors(row)
     );
 }
 
-/// Accuracy of both sides; for transforms, the share of the processor's peak.
+/// Accuracy of both sides.
 fn errors(row: &Row) -> String {
     let both = |ours: String, peers: Option<String>| peers.map_or(ours.clone(), |peers| format!("{ours} / {peers}"));
-    match (row.floor_fraction, &row.bootstrapping) {
-        (Some(floor), _) => format!("none; {:.0}% of the floor", floor * 100.0),
-        (None, Some(b)) => {
+    match &row.bootstrapping {
+        Some(b) => {
             let bits = both(
                 format!("{:.1}", b.ours_precision_min),
                 b.peer.as_ref().map(|peer| format!("{:.1}", peer.peer_precision_min)),
@@ -120,7 +124,7 @@ fn errors(row: &Row) -> String {
                 both(b.ours_levels_left.to_string(), b.peer.as_ref().map(|peer| peer.peer_levels_left.to_string()));
             format!("{bits} bits in the worst slot, {levels} levels left")
         }
-        (None, None) => {
+        None => {
             let of = |error: f64| if error == 0.0 { "none".to_owned() } else { format!("2^{:.1}", error.log2()) };
             both(of(row.ours_error), row.peer.as_ref().map(|peer| of(peer.peer_error)))
         }

@@ -8,7 +8,7 @@ use crate::peer::Peer;
 use crate::report::{PeerFigures, Row};
 use crate::set::Set;
 use crate::side::{Round, Side};
-use polyfabric_bench_common::median;
+use polyfabric_bench_common::{Floor, median};
 use polyfabric_schemes::tfhe::KeyUnrolling;
 
 /// A batch size and a number of threads.
@@ -63,7 +63,7 @@ pub fn compare(
             peer_samples.take(peer.round(batch, threads, clock)?, batch);
         }
     }
-    let row = |operation, floor_seconds: f64, log2_failure: f64, of: &dyn Fn(&Samples) -> (&Vec<f64>, &Errors)| {
+    let row = |operation, floor: Floor, log2_failure: f64, of: &dyn Fn(&Samples) -> (&Vec<f64>, &Errors)| {
         let (times, errors) = of(&our_samples);
         let ours_ms = median(times);
         let figures = |(peer_times, errors): (&Vec<f64>, &Errors)| {
@@ -85,7 +85,8 @@ pub fn compare(
             unroll: unrolling.bits(),
             threads,
             ours_ms,
-            floor_fraction: floor_seconds * 1e3 / (ours_ms * batch as f64),
+            floor_fraction: floor.seconds * 1e3 / (ours_ms * batch as f64),
+            limit: floor.limit,
             noise: errors.standard_deviation(),
             wrong: errors.wrong(),
             decrypted: errors.0.len(),

@@ -3,9 +3,11 @@
 
 use crate::BenchError;
 use crate::clock;
+use crate::machine::Peak;
 use crate::peer::Peer;
 use crate::protocol::{IntegerRound, Operands, Operation};
-use polyfabric_bench_common::median;
+use crate::set::Set;
+use polyfabric_bench_common::{Limit, median};
 use polyfabric_program::tfhe::homomorphic::{Builder, CodecError, Program, ProgramError, decode_output, encode_input};
 use polyfabric_program::tfhe::integers::{Amount, Comparison, Direction, IntegerError, IntegerType, Integers};
 use polyfabric_program::tfhe::kernel::{KernelProgram, ValueType};
@@ -16,8 +18,7 @@ use polyfabric_runtime::tfhe::{RunError, cpu::Executor};
 use polyfabric_schemes::tfhe::noise::Transform;
 use polyfabric_schemes::tfhe::server_key::no_progress;
 use polyfabric_schemes::tfhe::{
-    BatchError, ClientKey, KeyError, KeyUnrolling, LweBatch, LweKind, Parameters, RandomnessError, Secret, ServerKey,
-    UnrollingError,
+    BatchError, ClientKey, KeyError, KeyUnrolling, LweBatch, LweKind, Parameters, RandomnessError, ServerKey,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,9 +42,12 @@ pub struct Arguments {
     /// Number of threads of both sides; can be repeated.
     #[arg(long = "threads", default_values = ["1", "2"])]
     threads: Vec<NonZeroUsize>,
-    /// Secret bits per iteration of our blind rotation: 1, 2 or 4.
-    #[arg(long, default_value_t = 1)]
-    unroll: u32,
+    /// Secret bits per iteration of our blind rotation with uniform keys: 1 (the default), 2 or 4.
+    #[arg(long, conflicts_with = "block_binary")]
+    unroll: Option<u32>,
+    /// Block-binary keys on our side; the peer's are uniform.
+    #[arg(long)]
+    block_binary: bool,
     /// Timed rounds of each operation; the medians are reported.
     #[arg(long, default_value = "3")]
     pub repetitions: NonZeroUsize,
@@ -59,8 +63,6 @@ fn operation(name: &str) -> Result<Operation, String> {
 pub enum OwnError {
     #[error("integers of {0} bits are not compared; the widths are 8, 32 and 64")]
     Width(u32),
-    #[error(transparent)]
-    Unrolling(#[from] UnrollingError),
     #[error(transparent)]
     Codec(#[from] CodecError),
     #[error(transparent)]
@@ -95,11 +97,15 @@ pub struct Row {
     pub operation: Operation,
     pub bits: u32,
     pub threads: usize,
-    /// Secret bits per iteration of our blind rotation; the peer's is always 1.
+    /// Secret bits per iteration of our blind rotation, or in a block; the peer's is always 1.
     pub unroll: u32,
     pub set: String,
     /// Number of bootstraps of our program.
     pub lookups: usize,
+    /// The least processor time of these bootstraps, without key switches, divided by our time.
+    pub floor_fraction: f64,
+    /// What that least time is bound by.
+    pub limit: Limit,
     pub log2_failure: f64,
     pub ours: Times,
     pub wrong: usize,
@@ -195,22 +201,25 @@ struct Planned {
     bits: u32,
     program: Program,
     parameters: Parameters,
+    unrolling: KeyUnrolling,
     kernel: KernelProgram,
     log2_failure: f64,
 }
 
 impl Planned {
-    fn new(operation: Operation, bits: u32, threads: usize, unroll: KeyUnrolling) -> Result<Self, OwnError> {
+    /// With keys as of [`choose_parameters`].
+    fn new(operation: Operation, bits: u32, threads: usize, keys: (bool, Option<u32>)) -> Result<Self, OwnError> {
         let program = operation.program(bits, threads)?;
-        let keys = (false, Some(unroll.bits()));
         let chosen = choose_parameters(&program, FAILURE, keys, Transform::F64, (Encryption::Secret, None))?;
-        let choice = TfheLowering { key_unrolling: unroll.bits(), ..TfheLowering::processor(chosen.key_switch) };
+        let unrolling = chosen.unrolling;
+        let choice = TfheLowering { key_unrolling: unrolling.bits(), ..TfheLowering::processor(chosen.key_switch) };
         let kernel = lower(&program, &chosen.parameters, &choice)?;
         Ok(Self {
             operation,
             bits,
             program,
             parameters: chosen.parameters,
+            unrolling,
             kernel,
             log2_failure: chosen.report.log2_failure,
         })
@@ -292,44 +301,42 @@ fn drawn(client: &ClientKey<u64>, bits: u32) -> Result<Operands, OwnError> {
 pub fn measure(
     arguments: &Arguments,
     repetitions: usize,
+    peak: &Peak,
     mut peer: Option<Peer>,
-    each: impl Fn(&Row),
-) -> Result<Vec<Row>, BenchError> {
+    mut each: impl FnMut(Row),
+) -> Result<(), BenchError> {
     let asked = |found: &u32| arguments.widths.is_empty() || arguments.widths.contains(found);
     if let Some(&width) = arguments.widths.iter().find(|width| !WIDTHS.contains(width)) {
         return Err(OwnError::Width(width).into());
     }
-    let unroll = KeyUnrolling::new(Some(arguments.unroll), Secret::Binary).map_err(OwnError::from)?;
+    let own = (arguments.block_binary, arguments.unroll);
     if let Some(peer) = &mut peer {
         peer.integer_keys()?;
     }
     let mut keys: BTreeMap<String, Keys> = BTreeMap::new();
-    let mut rows = Vec::new();
     for threads in arguments.threads.iter().map(|threads| threads.get()) {
         for bits in WIDTHS.into_iter().filter(asked) {
             for operation in OPERATIONS {
                 if !arguments.operations.is_empty() && !arguments.operations.contains(&operation) {
                     continue;
                 }
-                let planned = Planned::new(operation, bits, threads, unroll)?;
+                let planned = Planned::new(operation, bits, threads, own)?;
                 let name = planned.parameters.name().to_owned();
                 if !keys.contains_key(&name) {
                     eprintln!("{name}: keys");
-                    keys.insert(name.clone(), Keys::generate(&planned.parameters, unroll)?);
+                    keys.insert(name.clone(), Keys::generate(&planned)?);
                 }
-                let row = compare(&planned, &keys[&name], (threads, arguments.unroll), repetitions, peer.as_mut())?;
-                each(&row);
-                rows.push(row);
+                each(compare(&planned, &keys[&name], threads, repetitions, peak, peer.as_mut())?);
             }
         }
     }
-    Ok(rows)
+    Ok(())
 }
 
 impl Keys {
-    fn generate(parameters: &Parameters, unroll: KeyUnrolling) -> Result<Self, OwnError> {
-        let client = ClientKey::generate(parameters)?;
-        let server = ServerKey::generate_unrolled(&client, unroll, &no_progress)?;
+    fn generate(planned: &Planned) -> Result<Self, OwnError> {
+        let client = ClientKey::generate(&planned.parameters)?;
+        let server = ServerKey::generate_unrolled(&client, planned.unrolling, &no_progress)?;
         Ok(Self { client, server })
     }
 }
@@ -337,8 +344,9 @@ impl Keys {
 fn compare(
     planned: &Planned,
     keys: &Keys,
-    (threads, unroll): (usize, u32),
+    threads: usize,
     repetitions: usize,
+    peak: &Peak,
     mut peer: Option<&mut Peer>,
 ) -> Result<Row, BenchError> {
     let executor = Executor::new(&keys.server, threads).map_err(OwnError::from)?;
@@ -363,6 +371,9 @@ fn compare(
         }
     }
     let ours = own.times();
+    let set = Set::named(planned.parameters.name())?;
+    let lookups = planned.kernel.lookups();
+    let floor = peak.bootstrap_floor(set.bootstrap_flops() * lookups as f64, set.transform_key_bytes(), 1);
     let figures = || {
         let times = others.times();
         let ratios = others.processor.iter().zip(&own.processor).map(|(peer, own)| peer / own);
@@ -379,9 +390,11 @@ fn compare(
         operation,
         bits,
         threads,
-        unroll,
-        set: planned.parameters.name().to_owned(),
-        lookups: planned.kernel.lookups(),
+        unroll: planned.unrolling.bits(),
+        set: set.name,
+        lookups,
+        floor_fraction: floor.seconds * 1e3 / ours.processor_ms,
+        limit: floor.limit,
         log2_failure: planned.log2_failure,
         ours,
         wrong: own.wrong,

@@ -1,6 +1,7 @@
 //! Peak rates of this machine in the selected instruction set, measured in the same run.
 
 use crate::clock::Clock;
+use polyfabric_bench_common::{Floor, bandwidth, read};
 use polyfabric_kernels::Isa;
 use std::hint::black_box;
 
@@ -39,51 +40,33 @@ impl Peak {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => Loops { floats: x86::floats_256, integers: x86::integers_256, sum: x86::sum_256, lanes: 4 },
             #[cfg(target_arch = "aarch64")]
-            Isa::Neon => Loops { floats: fused, integers, sum, lanes: 2 },
-            _ => Loops { floats, integers, sum, lanes: 2 },
+            Isa::Neon => Loops { floats: fused, integers, sum: read, lanes: 2 },
+            _ => Loops { floats, integers, sum: read, lanes: 2 },
         };
         let operations = (2 * ROUNDS * CHAINS * lanes) as f64;
         Self {
             flops: best(5, clock, operations, floats),
-            cache_bandwidth: bandwidth(clock, 512 << 10, 2_000, sum),
-            memory_bandwidth: bandwidth(clock, 256 << 20, 3, sum),
+            cache_bandwidth: bandwidth(|work| clock.seconds(work), 512 << 10, sum),
+            memory_bandwidth: bandwidth(|work| clock.seconds(work), 256 << 20, sum),
             integer_macs: best(5, clock, operations, integers),
         }
     }
 
-    /// Least seconds of a batch with `flops` operations on `threads` cores that share one pass over
+    /// The floor of a batch with `flops` operations on `threads` cores that share one pass over
     /// `key_bytes` in memory.
-    pub fn bootstrap_floor(&self, flops: f64, key_bytes: f64, threads: usize) -> f64 {
-        (flops / (self.flops * threads as f64)).max(key_bytes / self.memory_bandwidth)
+    pub fn bootstrap_floor(&self, flops: f64, key_bytes: f64, threads: usize) -> Floor {
+        Floor::of(flops / (self.flops * threads as f64), key_bytes / self.memory_bandwidth)
     }
 
-    /// Least seconds of a key switch of a batch: `macs` multiply-accumulates and one pass over the key.
-    pub fn key_switch_floor(&self, macs: f64, key_bytes: f64, threads: usize) -> f64 {
-        (macs / (self.integer_macs * threads as f64)).max(key_bytes / self.memory_bandwidth)
+    /// The floor of a key switch of a batch: `macs` multiply-accumulates and one pass over the key.
+    pub fn key_switch_floor(&self, macs: f64, key_bytes: f64, threads: usize) -> Floor {
+        Floor::of(macs / (self.integer_macs * threads as f64), key_bytes / self.memory_bandwidth)
     }
 }
 
 /// Operations per second in the best of `repetitions`: the peak, not the mean.
 fn best(repetitions: usize, clock: Clock, operations: f64, work: impl Fn()) -> f64 {
     (0..repetitions).map(|_| operations / clock.seconds(&work)).fold(0.0, f64::max)
-}
-
-/// Bytes per second of repeated sequential reads of `bytes`.
-fn bandwidth(clock: Clock, bytes: usize, passes: usize, sum: fn(&[u64])) -> f64 {
-    let data = vec![1u64; bytes / size_of::<u64>()];
-    best(3, clock, (bytes * passes) as f64, || (0..passes).for_each(|_| sum(black_box(&data))))
-}
-
-/// Reads all of `data`.
-#[inline(always)]
-fn sum(data: &[u64]) {
-    let mut sums = [0u64; 64];
-    for block in data.chunks_exact(sums.len()) {
-        for (sum, word) in sums.iter_mut().zip(block) {
-            *sum = sum.wrapping_add(*word);
-        }
-    }
-    black_box(sums);
 }
 
 /// [`ROUNDS`] rounds of [`CHAINS`] products and sums of two numbers, all in registers.
@@ -171,7 +154,7 @@ mod x86 {
             pub fn $sum(data: &[u64]) {
                 #[target_feature(enable = $feature)]
                 fn measured(data: &[u64]) {
-                    super::sum(data);
+                    super::read(data);
                 }
                 // SAFETY: see above.
                 unsafe { measured(data) }

@@ -22,6 +22,7 @@ use compare::{Configuration, compare};
 use errors::Errors;
 use machine::Peak;
 use peer::{Peer, PeerError};
+use polyfabric_bench_common::{Measured, Origin};
 use polyfabric_kernels::{Isa, IsaError};
 use polyfabric_schemes::tfhe::KeyUnrolling;
 use set::Set;
@@ -102,7 +103,6 @@ fn unrollings(set: &Set) -> &'static [KeyUnrolling] {
         "strix-I" => &[KeyUnrolling::TWO, KeyUnrolling::FOUR],
         // The plain key has 1 GB in the transform domain already.
         "strix-IV" => &[],
-        name if set::PLANNED.contains(&name) => &[],
         _ if !set.parameters.secret().is_binary() => &[],
         _ => &[KeyUnrolling::TWO],
     }
@@ -152,20 +152,26 @@ fn integers(arguments: &Arguments, asked: &integers::Arguments, isa: Isa) -> Res
     let repetitions = asked.repetitions.get();
     let mut results = report::IntegerResults {
         peer: peer.as_ref().map(|peer| peer.version.clone()),
-        processor: polyfabric_bench_common::processor_name(),
-        isa: isa.description(),
+        peak: Peak::measure(isa, Clock::Processor),
         time: polyfabric_bench_common::now(),
         repetitions,
         rows: Vec::new(),
     };
+    let origin = Origin::here(isa.description());
+    report::print_place(&origin, results.peer.as_deref(), &results.peak);
     report::print_integer_header();
-    results.rows = integers::measure(asked, repetitions, peer, report::print_integer)?;
+    let each = |row: integers::Row| {
+        report::print_integer(&row);
+        results.rows.push(origin.with(row));
+    };
+    integers::measure(asked, repetitions, &results.peak, peer, each)?;
+    report::print_bars(&results.rows, report::integer_bar);
     if let Some(path) = &arguments.output {
         polyfabric_bench_common::write(&results, path)
             .map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
     }
-    for row in &results.rows {
+    for Measured { row, .. } in &results.rows {
         for (side, wrong) in [("Polyfabric", row.wrong), ("tfhe-rs", row.peer.map_or(0, |peer| peer.wrong))] {
             if wrong > 0 {
                 let set = format!("{} of {} bits", row.operation.name(), row.bits);
@@ -234,14 +240,13 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
     let clock = if arguments.processor_time { Clock::Processor } else { Clock::Wall };
     let mut results = report::Results {
         peer: peer.as_ref().map(|peer| peer.version.clone()),
-        processor: polyfabric_bench_common::processor_name(),
-        isa: isa.description(),
         clock,
         time: polyfabric_bench_common::now(),
         peak: Peak::measure(isa, clock),
         rows: Vec::new(),
     };
-    report::print_peak(&results);
+    let origin = Origin::here(isa.description());
+    report::print_place(&origin, results.peer.as_deref(), &results.peak);
     report::print_header();
     for (index, set) in sets.iter().enumerate() {
         eprintln!("[{}/{}] {}: keys", index + 1, sets.len(), set.name);
@@ -250,8 +255,8 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
         }
         let own = KeyUnrolling::of(set.parameters.secret());
         let plain = configurations(set, arguments).into_iter().map(|configuration| (own, configuration));
-        let batch = Configuration { batch: 64, threads: 1 };
-        let runs: Vec<_> = plain.chain(unrollings(set).iter().map(|&unrolling| (unrolling, batch))).collect();
+        let unrolled = |&unrolling| [1, 64].map(|batch| (unrolling, Configuration { batch, threads: 1 }));
+        let runs: Vec<_> = plain.chain(unrollings(set).iter().flat_map(unrolled)).collect();
         for runs in runs.chunk_by(|a, b| a.0 == b.0) {
             let unrolling = runs[0].0;
             let keys = ours::Keys::generate(set, unrolling)?;
@@ -275,17 +280,18 @@ fn measure(arguments: &Arguments, isa: Isa, sets: &[Set], mut peer: Option<Peer>
                         continue;
                     }
                     report::print_row(&row);
-                    results.rows.push(row);
+                    results.rows.push(origin.with(row));
                 }
             }
         }
     }
+    report::print_bars(&results.rows, report::bar);
     if let Some(path) = &arguments.output {
         polyfabric_bench_common::write(&results, path)
             .map_err(|source| BenchError::Output { path: path.clone(), source })?;
         println!("rows written to {}", path.display());
     }
-    match results.rows.iter().find_map(|row| Some((row, row.wrong_side()?))) {
+    match results.rows.iter().find_map(|Measured { row, .. }| Some((row, row.wrong_side()?))) {
         Some((row, (side, wrong))) => {
             let set = format!("{}, {} in batches of {}", row.set, row.operation, row.batch);
             Err(BenchError::Wrong { side, set, wrong, decrypted: row.decrypted })

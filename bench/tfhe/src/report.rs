@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::errors::more_than_chance;
 use crate::integers;
 use crate::machine::Peak;
+use polyfabric_bench_common::{Limit, Measured, Origin, bars};
 use serde::Serialize;
 
 /// One measured configuration. Times are medians in milliseconds per ciphertext.
@@ -20,6 +21,8 @@ pub struct Row {
     pub ours_ms: f64,
     /// The machine's least time for the work, divided by our time: 1 is optimal.
     pub floor_fraction: f64,
+    /// What that least time is bound by.
+    pub limit: Limit,
     /// Standard deviation of the decrypted error, as a fraction of the torus.
     pub noise: f64,
     pub wrong: usize,
@@ -56,14 +59,11 @@ pub struct PeerFigures {
 pub struct Results {
     /// The peer's version and build; `None` if our side ran alone.
     pub peer: Option<String>,
-    pub processor: String,
-    /// The instruction set of our kernels.
-    pub isa: String,
     pub clock: Clock,
     /// Seconds since 1970.
     pub time: u64,
     pub peak: Peak,
-    pub rows: Vec<Row>,
+    pub rows: Vec<Measured<Row>>,
 }
 
 /// The result file of one run on integers.
@@ -71,19 +71,17 @@ pub struct Results {
 pub struct IntegerResults {
     /// The peer's version and build; `None` if our side ran alone.
     pub peer: Option<String>,
-    pub processor: String,
-    /// The instruction set of our kernels.
-    pub isa: String,
+    pub peak: Peak,
     /// Seconds since 1970.
     pub time: u64,
     /// Timed rounds of each row.
     pub repetitions: usize,
-    pub rows: Vec<integers::Row>,
+    pub rows: Vec<Measured<integers::Row>>,
 }
 
 pub fn print_integer_header() {
     println!(
-        "{:9} {:>4} {:>7} {:>8} {:>11} {:>11} {:>6} {:>15} {:>10} {:>10} {:>7}  wrong",
+        "{:9} {:>4} {:>7} {:>8} {:>11} {:>11} {:>6} {:>15} {:>6} {:10} {:>10} {:>10} {:>7}  wrong",
         "operation",
         "bits",
         "threads",
@@ -92,6 +90,8 @@ pub fn print_integer_header() {
         "peer cpu ms",
         "ratio",
         "",
+        "floor",
+        "limit",
         "ours ms",
         "peer ms",
         "failure"
@@ -101,7 +101,7 @@ pub fn print_integer_header() {
 pub fn print_integer(row: &integers::Row) {
     let of_peer = |figure: &dyn Fn(&integers::PeerFigures) -> String| row.peer.as_ref().map_or("-".to_owned(), figure);
     println!(
-        "{:9} {:>4} {:>7} {:>8} {:>11.1} {:>11} {:>6} {:>15} {:>10.1} {:>10} {:>7}  {} / {} of {}",
+        "{:9} {:>4} {:>7} {:>8} {:>11.1} {:>11} {:>6} {:>15} {:>5.0}% {:10} {:>10.1} {:>10} {:>7}  {} / {} of {}",
         row.operation.name(),
         row.bits,
         row.threads,
@@ -110,6 +110,8 @@ pub fn print_integer(row: &integers::Row) {
         of_peer(&|peer| format!("{:.1}", peer.times.processor_ms)),
         of_peer(&|peer| format!("{:.2}x", peer.ratio)),
         of_peer(&|peer| format!("{:.2} to {:.2}", peer.least_ratio, peer.largest_ratio)),
+        row.floor_fraction * 100.0,
+        row.limit.name(),
         row.ours.ms,
         of_peer(&|peer| format!("{:.1}", peer.times.ms)),
         format!("2^{:.0}", row.log2_failure),
@@ -119,9 +121,10 @@ pub fn print_integer(row: &integers::Row) {
     );
 }
 
-pub fn print_peak(results: &Results) {
-    let Results { processor, isa, peer, peak, .. } = results;
-    println!("{processor}; our kernels in {isa}; {}", peer.as_deref().unwrap_or("no peer"));
+/// Prints where a run takes place, next to which peer, and the processor's peak rates.
+pub fn print_place(origin: &Origin, peer: Option<&str>, peak: &Peak) {
+    let Origin { processor, isa, commit } = origin;
+    println!("{processor}; our kernels in {isa}, commit {commit}; {}", peer.unwrap_or("no peer"));
     println!(
         "one core: {:.1} GFLOP/s of fused multiply-adds, {:.1} G 32-bit multiply-accumulates/s, \
          {:.1} GB/s from L2, {:.1} GB/s from memory",
@@ -134,7 +137,7 @@ pub fn print_peak(results: &Results) {
 
 pub fn print_header() {
     println!(
-        "{:13} {:9} {:>5} {:>5} {:>6} {:>7} {:>9} {:>9} {:>6} {:>6} {:>11} {:>11}  wrong",
+        "{:28} {:9} {:>5} {:>5} {:>6} {:>7} {:>9} {:>9} {:>6} {:>6} {:10} {:>11} {:>11}  wrong",
         "set",
         "operation",
         "torus",
@@ -145,6 +148,7 @@ pub fn print_header() {
         "peer ms",
         "ratio",
         "floor",
+        "limit",
         "noise ours",
         "noise peer"
     );
@@ -153,7 +157,7 @@ pub fn print_header() {
 pub fn print_row(row: &Row) {
     let of_peer = |figure: &dyn Fn(&PeerFigures) -> String| row.peer.as_ref().map_or("-".to_owned(), figure);
     println!(
-        "{:13} {:9} {:>5} {:>5} {:>6} {:>7} {:>9.3} {:>9} {:>6} {:>5.0}% {:>11} {:>11}  {} / {} of {}",
+        "{:28} {:9} {:>5} {:>5} {:>6} {:>7} {:>9.3} {:>9} {:>6} {:>5.0}% {:10} {:>11} {:>11}  {} / {} of {}",
         row.set,
         row.operation,
         row.torus_bits,
@@ -164,10 +168,32 @@ pub fn print_row(row: &Row) {
         of_peer(&|peer| format!("{:.3}", peer.ms)),
         of_peer(&|peer| format!("{:.2}x", peer.ratio)),
         row.floor_fraction * 100.0,
+        row.limit.name(),
         format!("2^{:.2}", row.noise.log2()),
         of_peer(&|peer| format!("2^{:.2}", peer.noise.log2())),
         row.wrong,
         of_peer(&|peer| peer.wrong.to_string()),
         row.decrypted,
     );
+}
+
+/// Prints a bar for the speed-up over the peer in each row that has one.
+pub fn print_bars<R>(rows: &[Measured<R>], bar: impl Fn(&R) -> Option<(String, f64)>) {
+    let values: Vec<_> = rows.iter().filter_map(|measured| bar(&measured.row)).collect();
+    if !values.is_empty() {
+        println!("{}", bars("speed-up over the peer", &values));
+    }
+}
+
+/// The label and the length of a row's bar.
+pub fn bar(row: &Row) -> Option<(String, f64)> {
+    let unrolled = if row.unroll > 1 { format!(", {} key bits", row.unroll) } else { String::new() };
+    let label = format!("{} {}, batch of {}{unrolled}", row.set, row.operation, row.batch);
+    row.peer.as_ref().map(|peer| (label, peer.ratio))
+}
+
+/// [`bar`] of an operation on integers.
+pub fn integer_bar(row: &integers::Row) -> Option<(String, f64)> {
+    let label = format!("{}, {} bits, {} threads", row.operation.name(), row.bits, row.threads);
+    row.peer.as_ref().map(|peer| (label, peer.ratio))
 }

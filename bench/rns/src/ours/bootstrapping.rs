@@ -95,7 +95,7 @@ impl Prepared for Bootstrap {
             ready.run(&parts)?;
         }
         let ms = (0..repetitions).map(|_| ready.run(&parts)).collect::<Result<_, _>>()?;
-        let card = ready.on_card(&parts)?.map(OnCard::from);
+        let (work, card) = (ready.work(&self.keys, &parts, self.options)?, ready.on_card(&parts)?.map(OnCard::from));
         let outputs = ready.into_outputs();
         let result = CkksCiphertext::new(parameters, Ciphertext::new(outputs), self.output_scale, values.len())?;
         let found = self.client.decrypt(&result)?;
@@ -105,6 +105,6 @@ impl Prepared for Bootstrap {
         let mean = -errors.iter().map(|error| error.log2()).sum::<f64>() / errors.len() as f64;
         let levels_left = self.levels_left;
         let precision_min = -error.log2();
-        Ok(Answer { ms, error, precision_min, precision_mean: mean, levels_left, card, ..Answer::default() })
+        Ok(Answer { ms, error, precision_min, precision_mean: mean, levels_left, work, card, ..Answer::default() })
     }
 }

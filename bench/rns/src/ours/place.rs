@@ -1,11 +1,12 @@
 //! Where a lowered program runs: on one core of this processor, or on its GPU.
 
 use super::OursError;
+use crate::protocol::Work;
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_runtime::NoProgress;
 use polyfabric_runtime::gpu::{Cuda, rns};
 use polyfabric_runtime::rns::RunError;
-use polyfabric_runtime::rns::cpu::{Executor, ExecutorOptions};
+use polyfabric_runtime::rns::cpu::{Effort, Executor, ExecutorOptions, efforts};
 use polyfabric_schemes::rns::{KeySet, RnsPolynomial};
 use std::sync::Arc;
 use std::time::Instant;
@@ -64,6 +65,30 @@ impl Ready {
                     ran.on_card.as_secs_f64()
                 }
             })
+    }
+
+    /// The least work of one run on a processor; `None` on a GPU.
+    pub fn work(
+        &self,
+        keys: &KeySet,
+        inputs: &[&RnsPolynomial],
+        options: ExecutorOptions,
+    ) -> Result<Option<Work>, OursError> {
+        let Self::Processor { executor, outputs } = self else { return Ok(None) };
+        let program = executor.program();
+        let degree = program.degree.get() as u64;
+        let limbs = efforts(program, options.threads, options.compact_plaintexts, |_| false)?;
+        let of = |kinds: &[Effort]| degree * kinds.iter().filter_map(|kind| limbs.get(kind)).sum::<u64>();
+        let transformed = of(&[Effort::Forward, Effort::Inverse]);
+        // A key has two halves.
+        let products = of(&[Effort::Multiply, Effort::Convert, Effort::KeyProduct, Effort::KeyProduct]);
+        // An input may be another operation's.
+        let read = |value| program.ops.iter().any(|op| op.operands.contains(&value));
+        let inputs = program.inputs().zip(inputs).filter(|((_, _, value, _), _)| read(*value)).map(|(_, input)| *input);
+        let polynomials = inputs.chain(outputs).map(RnsPolynomial::bytes).sum::<usize>();
+        let used = program.keys().into_keys().map(|id| Ok(keys.get(id)?.bytes())).sum::<Result<usize, RunError>>()?;
+        let bytes = polynomials + used + executor.plaintext_bytes();
+        Ok(Some(Work { butterflies: transformed * u64::from(degree.ilog2()) / 2, products, bytes }))
     }
 
     /// Work and kernel times of one run on a GPU; `None` on a processor.

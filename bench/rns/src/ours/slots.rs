@@ -1,7 +1,7 @@
 //! CKKS and BGV operations, each as a separate lowered kernel program at the top level, as the peers are measured.
 
 use super::{OnCard, OursError, Place, Prepared};
-use crate::protocol::Answer;
+use crate::protocol::{Answer, Work};
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::homomorphic::{Complex, Values};
 use polyfabric_program::rns::kernel::KernelProgram;
@@ -73,10 +73,11 @@ fn keys_of(operations: &Operations) -> Vec<KeyId> {
     ids.into_iter().collect()
 }
 
-/// Result of one operation: its times, both parts of its last output, and the work on a GPU.
+/// Result of one operation: its times, both parts of its last output, and its work.
 struct Measured {
     ms: Vec<f64>,
     result: Ciphertext,
+    work: Option<Work>,
     card: Option<OnCard>,
 }
 
@@ -97,9 +98,10 @@ fn measured(
         .collect();
     ready.run(&inputs)?;
     let ms = (0..repetitions).map(|_| ready.run(&inputs)).collect::<Result<_, _>>()?;
-    let card = ready.on_card(&inputs)?.map(OnCard::from);
+    let (work, card) =
+        (ready.work(keys, &inputs, ExecutorOptions::default())?, ready.on_card(&inputs)?.map(OnCard::from));
     let mut outputs = ready.into_outputs();
-    Ok(Measured { ms, result: Ciphertext::new(outputs.split_off(outputs.len() - 2)), card })
+    Ok(Measured { ms, result: Ciphertext::new(outputs.split_off(outputs.len() - 2)), work, card })
 }
 
 // -- CKKS ---------------------------------------------------------------------------------------------------------------
@@ -156,7 +158,7 @@ impl Prepared for CkksSide {
         let unknown = || OursError::UnknownOp { op: op.to_owned(), scheme: "CKKS" };
         let operation = self.operations.get(op).ok_or_else(unknown)?;
         let [x, y] = &self.ciphertexts;
-        let Measured { ms, result, card } = measured(operation, &self.keys, x, y, repetitions, place)?;
+        let Measured { ms, result, work, card } = measured(operation, &self.keys, x, y, repetitions, place)?;
         let parameters = self.client.parameters();
         let result = CkksCiphertext::new(parameters, result, operation.scale.real(), parameters.max_slots())?;
         let found = self.client.decrypt(&result)?;
@@ -168,7 +170,7 @@ impl Prepared for CkksSide {
         };
         let off = |(slot, value): (usize, &ckks::Complex)| (Complex::new(value.re, value.im) - expected(slot)).abs();
         let error = found.iter().enumerate().map(off).fold(0.0, f64::max);
-        Ok(Answer { ms, error, card, ..Answer::default() })
+        Ok(Answer { ms, error, work, card, ..Answer::default() })
     }
 }
 
@@ -227,7 +229,7 @@ impl Prepared for BgvSide {
         let unknown = || OursError::UnknownOp { op: op.to_owned(), scheme: "BGV" };
         let operation = self.operations.get(op).ok_or_else(unknown)?;
         let [x, y] = &self.ciphertexts;
-        let Measured { ms, result, card } = measured(operation, &self.keys, x, y, repetitions, place)?;
+        let Measured { ms, result, work, card } = measured(operation, &self.keys, x, y, repetitions, place)?;
         let [x, y] = &self.values;
         let Scale::Factor(factor) = operation.scale else { return Err(unknown()) };
         let found = self.client.decrypt(&result, factor, x.len())?;
@@ -238,6 +240,6 @@ impl Prepared for BgvSide {
             _ => x[slot - slot % row + (slot + by) % row],
         };
         let wrong = found.iter().enumerate().filter(|&(slot, &value)| value != expected(slot)).count();
-        Ok(Answer { ms, error: wrong as f64, card, ..Answer::default() })
+        Ok(Answer { ms, error: wrong as f64, work, card, ..Answer::default() })
     }
 }

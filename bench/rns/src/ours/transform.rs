@@ -1,7 +1,7 @@
 //! The transform of one limb.
 
 use super::{OursError, Place, Prepared, timed};
-use crate::protocol::{Answer, Chain};
+use crate::protocol::{Answer, Chain, Work};
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_kernels::ntt::Ntt;
@@ -42,6 +42,9 @@ impl Prepared for Transform {
         self.ntt.inverse(&mut back);
         let wrong = back.iter().zip(&self.polynomial).filter(|(a, b)| a != b).count();
         let ms = ms.into_iter().map(|ms| ms / BATCH as f64).collect();
-        Ok(Answer { ms, error: wrong as f64, ..Answer::default() })
+        let bytes = size_of_val(&values[..]);
+        let butterflies = u64::from(values.len().ilog2()) * values.len() as u64 / 2;
+        let work = Some(Work { butterflies, products: 0, bytes });
+        Ok(Answer { ms, error: wrong as f64, work, ..Answer::default() })
     }
 }

@@ -19,6 +19,8 @@ pub(super) trait Butterfly: Copy {
     const LOG2_LANES: usize;
     /// Whether a pass loops over rows in memory instead of registers: 14 % faster if factors use too many registers.
     const LOOPED: bool = false;
+    /// Whether two innermost blocks are transformed at once: a block's butterflies wait for one another, and 32 registers hold two blocks.
+    const PAIRED: bool = false;
     /// Words of a vector.
     const LANES: usize = 1 << Self::LOG2_LANES;
 
@@ -44,6 +46,11 @@ pub(super) trait Butterfly: Copy {
     /// Prepares an operand u of the first stage of a forward pass, except the transform's first pass.
     #[inline(always)]
     unsafe fn refresh(&self, loose: Self::Vector) -> Self::Vector {
+        loose
+    }
+    /// Prepares an operand u of the first in-register stage of the forward transform.
+    #[inline(always)]
+    unsafe fn refresh_lanes(&self, loose: Self::Vector) -> Self::Vector {
         loose
     }
     /// Makes loose a word that is an operand u of the first forward stage.

@@ -12,7 +12,7 @@ use super::tables::{LOG2_INNER_RADIX, Layout, Tables};
 use super::words32::{LAZY_BITS, Lanes32, Lazy32, Strict32, lazy_32, strict_32};
 use super::words64::{PORTABLE_64, Portable64};
 #[cfg(target_arch = "x86_64")]
-use super::words64_avx512::{IFMA, Ifma, ROOMY_BITS, WIDE, Wide};
+use super::words64_avx512::{IFMA, Ifma, PASS_BITS, ROOMY_BITS, WIDE, Wide};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use super::words64_float::{self, Float};
 use crate::isa::Isa;
@@ -29,10 +29,8 @@ use std::ops::Range;
 pub enum Kernel {
     /// `Portable64`.
     Portable64,
-    /// `Ifma`, reducing in every butterfly.
-    Ifma,
-    /// `Ifma`, reducing once at the forward transform's end.
-    RoomyIfma,
+    /// `Ifma` for moduli of at most so many bits.
+    Ifma(u32),
     /// `Float` in AVX2, AVX-512 or NEON, with `ROOMY` or without.
     Float(Isa, bool),
     /// `Wide`.
@@ -98,7 +96,8 @@ impl Dispatch for u64 {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => {
                 let kernel = if crate::isa::multiplies_words() && ifma::serves(modulus) {
-                    if modulus.bits() <= ROOMY_BITS { Kernel::RoomyIfma } else { Kernel::Ifma }
+                    let fits = |bits: &u32| modulus.bits() <= *bits;
+                    Kernel::Ifma([ROOMY_BITS, PASS_BITS].into_iter().find(fits).unwrap_or(ifma::MAX_BITS))
                 } else if float::serves(modulus) {
                     Kernel::Float(isa, modulus.bits() <= words64_float::ROOMY_BITS)
                 } else {
@@ -123,7 +122,7 @@ impl Dispatch for u64 {
     fn layout(kernel: Kernel) -> Layout<Self> {
         match kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Ifma | Kernel::RoomyIfma => IFMA,
+            Kernel::Ifma(_) => IFMA,
             #[cfg(target_arch = "x86_64")]
             Kernel::Float(Isa::Avx512, _) => words64_float::float(float::Avx512::LOG2_LANES),
             #[cfg(target_arch = "x86_64")]
@@ -155,9 +154,11 @@ unsafe fn transform_64<const PART: u8>(kernel: Kernel, tables: &Tables<u64>, dat
     unsafe {
         match kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Ifma => in_avx512_ifma::<Ifma<false>, PART>(tables, data, more),
+            Kernel::Ifma(ROOMY_BITS) => in_avx512_ifma::<Ifma<ROOMY_BITS>, PART>(tables, data, more),
             #[cfg(target_arch = "x86_64")]
-            Kernel::RoomyIfma => in_avx512_ifma::<Ifma<true>, PART>(tables, data, more),
+            Kernel::Ifma(PASS_BITS) => in_avx512_ifma::<Ifma<PASS_BITS>, PART>(tables, data, more),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Ifma(_) => in_avx512_ifma::<Ifma<{ ifma::MAX_BITS }>, PART>(tables, data, more),
             #[cfg(target_arch = "x86_64")]
             Kernel::Float(Isa::Avx512, true) => in_avx512::<Float<float::Avx512, true>, PART>(tables, data, more),
             #[cfg(target_arch = "x86_64")]

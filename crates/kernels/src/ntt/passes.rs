@@ -102,8 +102,15 @@ pub(super) unsafe fn forward_end<B: Butterfly>(
                     );
                 }
             }
-            for block in start / inner..(start + region) / inner {
-                forward_inner(&arithmetic, tables, data.add(block * inner - from), block, degree / inner);
+            // A region has an even number of innermost blocks.
+            for block in (start / inner..(start + region) / inner).step_by(at_once::<B>()) {
+                let data = data.add(block * inner - from);
+                if B::PAIRED {
+                    forward_inner::<B, 2>(&arithmetic, tables, data, block, degree / inner);
+                    fetch.step();
+                } else {
+                    forward_inner::<B, 1>(&arithmetic, tables, data, block, degree / inner);
+                }
                 fetch.step();
             }
         }
@@ -128,8 +135,13 @@ pub(super) unsafe fn inverse<B: Butterfly>(tables: &Tables<B::Word>, data: *mut 
             if source != data {
                 std::ptr::copy_nonoverlapping(source.add(start), data.add(start), region);
             }
-            for block in start / inner..(start + region) / inner {
-                inverse_inner(&arithmetic, tables, data.add(block * inner), block, degree / inner);
+            for block in (start / inner..(start + region) / inner).step_by(at_once::<B>()) {
+                let data = data.add(block * inner);
+                if B::PAIRED {
+                    inverse_inner::<B, 2>(&arithmetic, tables, data, block, degree / inner);
+                } else {
+                    inverse_inner::<B, 1>(&arithmetic, tables, data, block, degree / inner);
+                }
             }
             for pass in passes().rev().take_while(|pass| pass.fits_cache::<B::Word>()) {
                 for block in start / pass.block()..(start + region) / pass.block() {
@@ -407,33 +419,63 @@ unsafe fn inverse_rows<B: Butterfly, const LOG: usize, const R: usize, const LAS
 /// Words of an innermost block, in vectors.
 const INNER: usize = 1 << LOG2_INNER_RADIX;
 
-/// The last three whole-vector stages and the in-register stages of innermost block `block` of `blocks`.
+/// Innermost blocks that are transformed at once.
+#[inline(always)]
+const fn at_once<B: Butterfly>() -> usize {
+    if B::PAIRED { 2 } else { 1 }
+}
+
+/// Calls a function for each in-register stage of a butterfly. A loop over stages may stay one, and rows then go through memory.
+macro_rules! each_lane_stage {
+    ($B:ident, [$($stage:literal),*], $name:ident => $call:expr) => {
+        $(if $B::LOG2_LANES > $stage {
+            const $name: usize = $stage;
+            $call
+        })*
+    };
+}
+
+/// The same for each of one or two blocks.
+macro_rules! for_each_of {
+    ($all:ident, $number:ident => $call:expr) => {
+        let $number = 0;
+        $call;
+        if $all.len() > 1 {
+            let $number = 1;
+            $call;
+        }
+    };
+}
+
+/// The whole-vector stages of the innermost block with this number, of so many.
 ///
 /// # Safety
-/// As for [`forward_pass`].
+/// As for [`forward_inner`], of one block.
 #[inline(always)]
-unsafe fn forward_inner<B: Butterfly>(
+unsafe fn forward_whole<B: Butterfly>(
     arithmetic: &B,
     tables: &Tables<B::Word>,
-    data: *mut B::Word,
-    block: usize,
-    blocks: usize,
-) {
-    // SAFETY: by this function's contract: the block is INNER vectors; each pair of vectors has its block of factors.
+    data: *const B::Word,
+    (block, blocks): (usize, usize),
+) -> [B::Vector; INNER] {
+    // SAFETY: by this function's contract.
     unsafe {
         let factors = factors::<B, LOG2_INNER_RADIX, INNER>(arithmetic, tables, blocks + block);
         let mut rows = load_rows::<B, INNER>(data, B::LANES);
         begin(arithmetic, &mut rows, blocks == 1);
         forward_stages::<B, LOG2_INNER_RADIX, INNER>(arithmetic, &factors, &mut rows);
-        // Stage by stage over all pairs: each pair's chain is long, but the pairs are independent.
-        for stage in (0..B::LOG2_LANES).rev() {
-            for pair in 0..INNER / 2 {
-                let (lanes, companions) = lane_tables::<B>(tables, block * INNER / 2 + pair);
-                let factors = arithmetic.lane_factors::<false>(lanes, companions, stage);
-                let (a, b) = B::swap(rows[2 * pair], rows[2 * pair + 1], stage);
-                (rows[2 * pair], rows[2 * pair + 1]) = arithmetic.forward(a, b, factors);
-            }
-        }
+        rows
+    }
+}
+
+/// Stores an innermost block after its last stage.
+///
+/// # Safety
+/// As for [`forward_inner`], of one block.
+#[inline(always)]
+unsafe fn forward_last<B: Butterfly>(arithmetic: &B, data: *mut B::Word, mut rows: [B::Vector; INNER]) {
+    // SAFETY: by this function's contract.
+    unsafe {
         for row in &mut rows {
             *row = arithmetic.canonical(*row);
         }
@@ -445,12 +487,130 @@ unsafe fn forward_inner<B: Butterfly>(
     }
 }
 
-/// The in-register stages and the first three whole-vector stages of the inverse of an innermost block.
+/// Loads an innermost block for the inverse.
+///
+/// # Safety
+/// As for [`inverse_inner`], of one block.
+#[inline(always)]
+unsafe fn inverse_first<B: Butterfly>(arithmetic: &B, data: *const B::Word) -> [B::Vector; INNER] {
+    // SAFETY: by this function's contract.
+    unsafe {
+        let mut rows = load_rows::<B, INNER>(data, B::LANES);
+        for row in &mut rows {
+            *row = arithmetic.enter(*row);
+        }
+        for pair in 0..INNER / 2 {
+            (rows[2 * pair], rows[2 * pair + 1]) = B::deinterleave(rows[2 * pair], rows[2 * pair + 1]);
+        }
+        rows
+    }
+}
+
+/// The whole-vector stages of the inverse of the innermost block with this number, of so many.
+///
+/// # Safety
+/// As for [`inverse_inner`], of one block.
+#[inline(always)]
+unsafe fn inverse_whole<B: Butterfly>(
+    arithmetic: &B,
+    tables: &Tables<B::Word>,
+    data: *mut B::Word,
+    (block, blocks): (usize, usize),
+    mut rows: [B::Vector; INNER],
+) {
+    // SAFETY: by this function's contract.
+    unsafe {
+        let factors = mirrored_factors::<B, LOG2_INNER_RADIX, INNER>(arithmetic, tables, blocks, block);
+        inverse_stages::<B, LOG2_INNER_RADIX, INNER, false>(arithmetic, &factors, &mut rows);
+        for (row, value) in rows.into_iter().enumerate() {
+            B::store(data.add(row * B::LANES), value);
+        }
+    }
+}
+
+/// In-register stage STAGE of COUNT innermost blocks, from `block` on. All pairs are independent; each pair's chain is long.
+///
+/// # Safety
+/// As for [`forward_inner`].
+#[inline(always)]
+unsafe fn forward_lanes<B: Butterfly, const COUNT: usize, const STAGE: usize>(
+    arithmetic: &B,
+    tables: &Tables<B::Word>,
+    block: usize,
+    all: &mut [[B::Vector; INNER]; COUNT],
+) {
+    for_each_of!(all, number => {
+        let rows = &mut all[number];
+        for pair in 0..INNER / 2 {
+            // SAFETY: by this function's contract.
+            unsafe {
+                let (lanes, companions) = lane_tables::<B>(tables, (block + number) * INNER / 2 + pair);
+                let factors = arithmetic.lane_factors::<false>(lanes, companions, STAGE);
+                let (mut a, b) = B::swap(rows[2 * pair], rows[2 * pair + 1], STAGE);
+                if STAGE + 1 == B::LOG2_LANES {
+                    a = arithmetic.refresh_lanes(a);
+                }
+                (rows[2 * pair], rows[2 * pair + 1]) = arithmetic.forward(a, b, factors);
+            }
+        }
+    });
+}
+
+/// The same of the inverse; `last` is the mirror of the first block's first pair.
+///
+/// # Safety
+/// As for [`inverse_inner`].
+#[inline(always)]
+unsafe fn inverse_lanes<B: Butterfly, const COUNT: usize, const STAGE: usize>(
+    arithmetic: &B,
+    tables: &Tables<B::Word>,
+    last: usize,
+    all: &mut [[B::Vector; INNER]; COUNT],
+) {
+    for_each_of!(all, number => {
+        let rows = &mut all[number];
+        for pair in 0..INNER / 2 {
+            // SAFETY: by this function's contract.
+            unsafe {
+                let (lanes, companions) = lane_tables::<B>(tables, last - (number * INNER / 2 + pair));
+                let factors = arithmetic.lane_factors::<true>(lanes, companions, STAGE);
+                let (a, b) = arithmetic.inverse(rows[2 * pair], rows[2 * pair + 1], factors);
+                (rows[2 * pair], rows[2 * pair + 1]) = B::swap(a, b, STAGE);
+            }
+        }
+    });
+}
+
+/// The last three whole-vector stages and the in-register stages of COUNT innermost blocks of `blocks`, from `block` on.
 ///
 /// # Safety
 /// As for [`forward_pass`].
 #[inline(always)]
-unsafe fn inverse_inner<B: Butterfly>(
+unsafe fn forward_inner<B: Butterfly, const COUNT: usize>(
+    arithmetic: &B,
+    tables: &Tables<B::Word>,
+    data: *mut B::Word,
+    block: usize,
+    blocks: usize,
+) {
+    // SAFETY: by this function's contract: a block is INNER vectors; each pair of vectors has its block of factors.
+    unsafe {
+        let mut all = [[B::load(data); INNER]; COUNT];
+        for_each_of!(all, number => {
+            let data = data.add(number * INNER * B::LANES);
+            all[number] = forward_whole(arithmetic, tables, data, (block + number, blocks));
+        });
+        each_lane_stage!(B, [3, 2, 1, 0], STAGE => forward_lanes::<B, COUNT, STAGE>(arithmetic, tables, block, &mut all));
+        for_each_of!(all, number => forward_last(arithmetic, data.add(number * INNER * B::LANES), all[number]));
+    }
+}
+
+/// The in-register stages and the first three whole-vector stages of the inverse of COUNT innermost blocks, from `block` on.
+///
+/// # Safety
+/// As for [`forward_pass`].
+#[inline(always)]
+unsafe fn inverse_inner<B: Butterfly, const COUNT: usize>(
     arithmetic: &B,
     tables: &Tables<B::Word>,
     data: *mut B::Word,
@@ -459,27 +619,14 @@ unsafe fn inverse_inner<B: Butterfly>(
 ) {
     // SAFETY: as in `forward_inner`; the mirror of a block's pair is another pair of the same table.
     unsafe {
-        let factors = mirrored_factors::<B, LOG2_INNER_RADIX, INNER>(arithmetic, tables, blocks, block);
-        let mut rows = load_rows::<B, INNER>(data, B::LANES);
-        for row in &mut rows {
-            *row = arithmetic.enter(*row);
-        }
-        for pair in 0..INNER / 2 {
-            (rows[2 * pair], rows[2 * pair + 1]) = B::deinterleave(rows[2 * pair], rows[2 * pair + 1]);
-        }
-        for stage in 0..B::LOG2_LANES {
-            for pair in 0..INNER / 2 {
-                let mirror = blocks * INNER / 2 - 1 - (block * INNER / 2 + pair);
-                let (lanes, companions) = lane_tables::<B>(tables, mirror);
-                let factors = arithmetic.lane_factors::<true>(lanes, companions, stage);
-                let (a, b) = arithmetic.inverse(rows[2 * pair], rows[2 * pair + 1], factors);
-                (rows[2 * pair], rows[2 * pair + 1]) = B::swap(a, b, stage);
-            }
-        }
-        inverse_stages::<B, LOG2_INNER_RADIX, INNER, false>(arithmetic, &factors, &mut rows);
-        for (row, value) in rows.into_iter().enumerate() {
-            B::store(data.add(row * B::LANES), value);
-        }
+        let mut all = [[B::load(data); INNER]; COUNT];
+        for_each_of!(all, number => all[number] = inverse_first(arithmetic, data.add(number * INNER * B::LANES)));
+        let last = blocks * INNER / 2 - 1 - block * INNER / 2;
+        each_lane_stage!(B, [0, 1, 2, 3], STAGE => inverse_lanes::<B, COUNT, STAGE>(arithmetic, tables, last, &mut all));
+        for_each_of!(all, number => {
+            let data = data.add(number * INNER * B::LANES);
+            inverse_whole(arithmetic, tables, data, (block + number, blocks), all[number]);
+        });
     }
 }
 

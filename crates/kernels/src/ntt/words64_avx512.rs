@@ -6,7 +6,7 @@ use super::butterfly::Butterfly;
 use super::tables::{Layout, Tables};
 use super::words64::PORTABLE_64;
 use crate::modular::Modulus;
-use crate::modular::ifma::{Constants, Factor, enter, word_inverse};
+use crate::modular::ifma::{self, Constants, Factor, enter, word_inverse};
 use std::arch::x86_64::*;
 
 /// Word moves shared by both arithmetics.
@@ -86,28 +86,40 @@ unsafe fn spread<const MIRRORED: bool>(block: *const u64, stage: usize) -> __m51
     }
 }
 
-/// Eight words at a time, Montgomery's products of 52 bits, q < 2^50.
+/// Eight words at a time, Montgomery's products of 52 bits, for q of at most `BITS` bits: [`ROOMY_BITS`], [`PASS_BITS`] or [`ifma::MAX_BITS`].
 ///
 /// Loose is [0, 4q), tight is [0, 2q): IFMA multiplies 4q ≤ 2^52. Products are in (0, 2q).
 ///
-/// `ROOMY`, for q < 2^46: a forward butterfly adds and subtracts less than q, for any v. The operands u of the first of the at most 17 stages get an
-/// offset of 17q, so that after stage l all words are in (17q − lq, 18q + lq). Loose is (0, 35q), 35q < 64q ≤ 2^52, and only the transform's end
-/// reduces. The inverse reduces at the end of each pass of up to three stages: a sum doubles its operands' bound, so in stage l of a pass words are
-/// below 2^l·2q, multiplicands below 2^l·4q ≤ 16q, and a word is below 2^3·2q at the pass's end.
+/// A forward butterfly adds and subtracts less than q, for any v below 2^52, so smaller moduli leave words unreduced:
+///
+/// - [`PASS_BITS`]: the operands u of the first of at most three stages are reduced to [0, 2q) and get an offset of 3q, so that all words are in
+///   (0, 8q) after the three, 8q ≤ 2^52. This is loose.
+/// - [`ROOMY_BITS`]: the operands u of the first of the at most 17 stages get an offset of 17q, so that after stage l all words are in
+///   (17q − lq, 18q + lq). Loose is (0, 35q), 35q < 64q ≤ 2^52, and only the transform's end reduces. The inverse reduces at the end of each pass of up
+///   to three stages: a sum doubles its operands' bound, so in stage l of a pass words are below 2^l·2q, multiplicands below 2^l·4q ≤ 16q, and a word
+///   is below 2^3·2q at the pass's end.
 #[derive(Clone, Copy)]
-pub(super) struct Ifma<const ROOMY: bool> {
+pub(super) struct Ifma<const BITS: u32> {
     constants: Constants,
     /// The factor 1, which makes loose words canonical.
     one: Factor,
-    /// Offset of the first operands u.
+    /// Offset of the operands u of a transform's or a pass's first stage.
     raise: __m512i,
+    /// floor(2^52 / q).
+    reciprocal: __m512i,
 }
 
-/// Every modulus of `Ifma<true>` is below 2 to this power.
+/// Bits of a modulus whose forward transform reduces at its end alone.
 pub(super) const ROOMY_BITS: u32 = 46;
+
+/// Bits of a modulus whose forward transform reduces once a pass.
+pub(super) const PASS_BITS: u32 = 49;
 
 /// Stages of the largest transform: see [`crate::RingDegree::MAX`].
 const MOST_STAGES: i64 = crate::RingDegree::MAX.ilog2() as i64;
+
+/// Most stages of a pass, and of those within registers.
+const PASS_STAGES: i64 = 3;
 
 /// The tables of [`Ifma`]. In-register factors have no companions: one product computes them, and the tables of a large degree are far from the
 /// processor.
@@ -121,13 +133,17 @@ pub(super) const IFMA: Layout<u64> = Layout {
     lane_companions: false,
 };
 
-impl<const ROOMY: bool> Ifma<ROOMY> {
-    /// Bound of words in stage `level` of an inverse pass: 2q, doubled each time if `ROOMY`.
+impl<const BITS: u32> Ifma<BITS> {
+    const ROOMY: bool = BITS <= ROOMY_BITS;
+    /// Whether butterflies of a forward pass leave words unreduced.
+    const UNREDUCED: bool = BITS <= PASS_BITS;
+
+    /// Bound of words in stage `level` of an inverse pass: 2q, doubled each time if roomy.
     #[inline(always)]
     unsafe fn bound(&self, level: usize) -> __m512i {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
-            match (ROOMY, level) {
+            match (Self::ROOMY, level) {
                 (true, 1) => _mm512_slli_epi64::<1>(self.constants.two_q),
                 (true, 2) => _mm512_slli_epi64::<2>(self.constants.two_q),
                 _ => self.constants.two_q,
@@ -136,17 +152,20 @@ impl<const ROOMY: bool> Ifma<ROOMY> {
     }
 }
 
-impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
+impl<const BITS: u32> Butterfly for Ifma<BITS> {
     moves!();
     type Factor = Factor;
+    const PAIRED: bool = true;
 
     #[inline(always)]
     unsafe fn new(tables: &Tables<u64>) -> Self {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
             let constants = Constants::new(tables.modulus.value());
-            let raise = _mm512_set1_epi64(MOST_STAGES * tables.modulus.value() as i64);
-            Self { constants, one: constants.factor(tables.modulus, 1), raise }
+            let q = tables.modulus.value() as i64;
+            let raise = _mm512_set1_epi64(if Self::ROOMY { MOST_STAGES } else { PASS_STAGES } * q);
+            let reciprocal = _mm512_set1_epi64((1 << ifma::WORD_BITS) / q);
+            Self { constants, one: constants.factor(tables.modulus, 1), raise, reciprocal }
         }
     }
     #[inline(always)]
@@ -162,17 +181,35 @@ impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
     #[inline(always)]
     unsafe fn loosen(&self, canonical: __m512i) -> __m512i {
         // SAFETY: the set is present, by the trait's contract.
-        unsafe { if ROOMY { _mm512_add_epi64(canonical, self.raise) } else { canonical } }
+        unsafe { if Self::UNREDUCED { _mm512_add_epi64(canonical, self.raise) } else { canonical } }
+    }
+    #[inline(always)]
+    unsafe fn refresh(&self, loose: __m512i) -> __m512i {
+        if Self::ROOMY || !Self::UNREDUCED {
+            return loose;
+        }
+        // SAFETY: the set is present, by the trait's contract.
+        unsafe {
+            // The quotient is at most 1 too small: floor(x·floor(2^52/q)/2^52) > x/q − x/2^52 − 1 ≥ x/q − 2.
+            let Constants { q, zero, .. } = self.constants;
+            let quotient = _mm512_madd52hi_epu64(zero, loose, self.reciprocal);
+            _mm512_sub_epi64(_mm512_add_epi64(loose, self.raise), _mm512_madd52lo_epu64(zero, quotient, q))
+        }
+    }
+    #[inline(always)]
+    unsafe fn refresh_lanes(&self, loose: __m512i) -> __m512i {
+        // SAFETY: the set is present, by the trait's contract.
+        unsafe { self.refresh(loose) }
     }
     #[inline(always)]
     unsafe fn forward(&self, u: __m512i, v: __m512i, w: Factor) -> (__m512i, __m512i) {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
-            // With T = hi(v·form) − hi(mq) in (−q, q) the results are u + T and u − T, plus q unless `ROOMY`. The product mq accumulates the second in place, and
+            // With T = hi(v·form) − hi(mq) in (−q, q) the results are u + T and u − T, plus q unless `UNREDUCED`. The product mq accumulates the second in place, and
             // the first is the sum of both minus it.
             let Constants { q, two_q, zero, .. } = self.constants;
             let m = _mm512_madd52lo_epu64(zero, v, w.companion);
-            if ROOMY {
+            if Self::UNREDUCED {
                 let rest = _mm512_sub_epi64(u, _mm512_madd52hi_epu64(zero, v, w.form));
                 let lower = _mm512_madd52hi_epu64(rest, m, q);
                 return (_mm512_sub_epi64(_mm512_add_epi64(u, u), lower), lower);
@@ -197,7 +234,7 @@ impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
     unsafe fn inverse_at(&self, u: __m512i, v: __m512i, w: Factor, level: usize) -> (__m512i, __m512i) {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
-            if !ROOMY {
+            if !Self::ROOMY {
                 return self.inverse(u, v, w);
             }
             let difference = _mm512_sub_epi64(_mm512_add_epi64(v, self.bound(level)), u);
@@ -209,7 +246,7 @@ impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
             let halve = |word, level| _mm512_min_epu64(word, _mm512_sub_epi64(word, self.bound(level)));
-            if ROOMY { (0..doublings).rev().fold(word, halve) } else { word }
+            if Self::ROOMY { (0..doublings).rev().fold(word, halve) } else { word }
         }
     }
     #[inline(always)]
@@ -226,8 +263,11 @@ impl<const ROOMY: bool> Butterfly for Ifma<ROOMY> {
     unsafe fn canonical(&self, loose: __m512i) -> __m512i {
         // SAFETY: the set is present, by the trait's contract.
         unsafe {
-            let tight =
-                if ROOMY { self.constants.multiply_lazy(loose, self.one) } else { self.constants.reduce_twice(loose) };
+            let tight = if Self::UNREDUCED {
+                self.constants.multiply_lazy(loose, self.one)
+            } else {
+                self.constants.reduce_twice(loose)
+            };
             self.constants.reduce_once(tight)
         }
     }
