@@ -229,7 +229,7 @@ def applications() -> dict[str, Job]:
 
     return {
         "16 counts and 4 sums by group, of bytes": Job(shares["shares"], counted, True, ("counts", "sums"), BATCH[8]),
-        "edges of an image": Job(edges["edge"], lambda pixels: [pixels @ edges["KERNEL"] > 20], True),
+        "edges of an image": Job(edges["edge"], lambda pixels: [pixels @ edges["KERNEL"] > 20], True, (), BATCH[8]),
         f"{ROUNDS} of 32 rounds of Simon32/64": Job(simon["cipher"](ROUNDS), ciphered, True),
     }
 
