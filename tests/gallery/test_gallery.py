@@ -62,10 +62,12 @@ def expect_equal(found: Any, expected: Any, close: float) -> None:
         assert found == expected
 
 
-def check(example: dict[str, Any], value: Any) -> None:
+def check(example: dict[str, Any], value: Any, bound: float = 0.0) -> None:
+    """Compares a value with plain Python's, up to the program's own distance, or a greater `bound` of the error."""
     exact = type(example["program"]).__name__ == "Program" or example["program"].scheme == "bgv"
     read = example.get("read", lambda found: found)
-    expect_equal(read(value), example["clear"](**example["GIVEN"]), example.get("CLOSE", 0.0 if exact else 1e-6))
+    close = max(bound, example.get("CLOSE", 0.0 if exact else 1e-6))
+    expect_equal(read(value), example["clear"](**example["GIVEN"]), close)
 
 
 REFUSALS = (pf.errors.MachineError, pf.errors.NoiseError, pf.errors.ParameterError)
@@ -115,7 +117,13 @@ def test_a_program_conforms(name: str, on: str, tmp_path: Path) -> None:
     assert found.conforms
     assert {"cpu", on} == {place.on for place in found.receipt.places}
     assert "portable" in {place.instruction_set for place in found.receipt.places}
-    check(example, steps.decrypt().value)
+    check_decrypted(example, steps)
+
+
+def check_decrypted(example: dict[str, Any], steps: Any) -> None:
+    """Compares what steps decrypt; sets of machines may have less precision than this processor's."""
+    found = steps.decrypt()
+    check(example, found.value, max(found.bound.values()) if example["program"].kind == "slots" else 0.0)
 
 
 @pytest.mark.parametrize("name", NAMES)

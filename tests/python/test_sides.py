@@ -74,6 +74,53 @@ def test_keys_of_another_scheme_are_reported(scheme: str, other: str, sides: Any
             make()
 
 
+@pf.program(x=pf.Real.vector(4), y=pf.Real.vector(4))
+def first_of_reals(x, y):
+    return x * 2
+
+
+@pf.program(x=pf.Mod(65537).vector(4), y=pf.Mod(65537).vector(4))
+def first_of_residues(x, y):
+    return x * 2
+
+
+@pytest.mark.parametrize("public", [False, True])
+@pytest.mark.parametrize(("program", "parameters"), [(first_of_reals, "toy-10"), (first_of_residues, "bgv-toy-1024")])
+def test_inputs_that_no_result_depends_on_have_no_ciphertext(
+    program: Any, parameters: str, public: bool, tmp_path: Any
+) -> None:
+    given = {"x": [1, 0, -1, 1], "y": [1, 1, 1, 1]}
+    specification = pf.Specification.of(program, parameters, public=public)
+    specification = pf.Specification.from_bytes(specification.to_bytes())
+    client = pf.Client(specification, security=0)
+    sender = pf.Encryptor(specification, client.public_key, security=0) if public else client
+    server = pf.Server(program, client.evaluation_key, parameters=parameters, public=public)
+    np.testing.assert_allclose(client.decrypt(server.execute(sender.encrypt(given))), [2, 0, -2, 2], atol=1e-4)
+    steps = program.in_folder(tmp_path, parameters=parameters, public=public)
+    steps.make_keys()
+    if public:
+        (tmp_path / "client.key").rename(tmp_path / "away")
+    steps.encrypt(given)
+    if public:
+        (tmp_path / "away").rename(tmp_path / "client.key")
+    steps.execute()
+    np.testing.assert_allclose(steps.decrypt().value, [2, 0, -2, 2], atol=1e-4)
+    assert (tmp_path / "x.in.ct").exists()
+
+
+def test_a_batch_whose_tables_read_some_digits_of_an_input_needs_no_others(tmp_path: Any) -> None:
+    """Bytes have four residues as digits, of which the high bits are two."""
+    batch = pf.program(byte=pf.Int(0, 255))(lambda byte: pf.lookup(byte, lambda value: value >> 4 == 3)).in_batches(
+        4, longest_table=16
+    )
+    planned = batch.plan(parameters="toy-10-lookup")
+    specification = pf.Specification._of(planned)
+    assert pf.Specification.from_bytes(specification.to_bytes()).context.names(outputs=False) == planned.context.names(
+        outputs=False
+    )
+    assert 0 < len(planned.context.names(outputs=False)) < len(batch.flatten({"byte": [1, 48, 255, 50]}))
+
+
 def test_a_violated_assumption_is_reported_by_the_programs_owner() -> None:
     """As documented: a client, which has no program, encrypts the input, and other numbers are decrypted."""
     program = pf.program(x=pf.Int(0, 7))(lambda x: pf.lookup((x * 3).assume(pf.Int(0, 9)), lambda v: v))

@@ -104,7 +104,7 @@ class Client:
         context = self._context
         given = _gathered(self.specification, inputs, named)
         flat = context.shapes.flatten(given, partly=context.public)
-        if len(flat) < len(context.names(outputs=False)):
+        if len(context.encrypted(flat)) < len(context.names(outputs=False)):
             return Encryptor(self.specification, self.public_key, security=0).encrypt(given)
         return encrypted(context, self._key, flat)
 
@@ -189,7 +189,10 @@ class Encryptor:
     def encrypt(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Ciphertexts:  # noqa: ANN401 - of the inputs' types
         """Encrypts inputs by keyword or in one dictionary, all or a subset. Combine several parties' inputs to one request: `ours | theirs`."""
         flat = self._context.shapes.flatten(_gathered(self.specification, inputs, named), partly=True)
-        parts = {name: content(self._context.encrypt_to(self._key, name, values)) for name, values in flat.items()}
+        parts = {
+            name: content(self._context.encrypt_to(self._key, name, values))
+            for name, values in self._context.encrypted(flat).items()
+        }
         return Ciphertexts(parts, INPUTS)
 
 

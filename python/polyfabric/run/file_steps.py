@@ -217,7 +217,8 @@ class Steps:
             keys.save(self.folder)
         self._forget_outputs(planned)
         files: dict[str, Callable[[Path], object]] = {
-            self._input(name).name: partial(_write, planned.context, ciphertexts, name, outputs=False) for name in flat
+            self._input(name).name: partial(_write, planned.context, ciphertexts, name, outputs=False)
+            for name in planned.context.encrypted(flat)
         }
         noted = {"values": expected.values, "magnitudes": expected.magnitudes, "undecided": expected.undecided}
         files[EXPECTED] = partial(write_text, text=json.dumps(noted), private=True)
@@ -241,15 +242,16 @@ class Steps:
                 f"(--security {least})"
             )
         program = planned.program
-        flat = program.flatten(inputs(program), partly=True)
-        if len(flat) == len(planned.context.names(outputs=False)):
+        given = inputs(program)
+        flat = program.flatten(given, partly=True)
+        if len(given) == len(program.inputs):
             planned.evaluate(flat)
         self._forget_outputs(planned)
         write_together(
             self.folder,
             {
                 self._input(name).name: partial(planned.context.encrypt_to, public, name, values)
-                for name, values in flat.items()
+                for name, values in planned.context.encrypted(flat).items()
             },
         )
         return Encrypted(planned.parameters.name, self.folder, list(flat))

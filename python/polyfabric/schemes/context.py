@@ -70,6 +70,10 @@ class Context(ABC):
         """Names of the ciphertexts that hold the inputs or outputs."""
         return list(self.shapes.outputs if outputs else self.shapes.inputs)
 
+    def encrypted(self, values: Values) -> Values:
+        """Those of the inputs that have a ciphertext: a plan may leave out inputs that no result depends on."""
+        return {name: values[name] for name in self.names(outputs=False) if name in values}
+
     # -- keys -----------------------------------------------------------------------------------------------------
 
     @property

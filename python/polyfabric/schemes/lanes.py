@@ -19,7 +19,7 @@ from ..language.types import SlotType
 from .context import Values
 from .options import PlanOptions
 from .plan import Execution, Expected, common
-from .rns import SlotContext, SlotPlan, SlotResult
+from .rns import SlotContext, SlotPlan, SlotResult, expect_ends
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,7 @@ class LaneContext(SlotContext):
     @classmethod
     def _shapes_of(cls, data: Mapping[str, Any], signature: _native.SlotSignature) -> LaneShapes:
         shapes = LaneShapes.of(data["shapes"], signature.name, signature.slots)
-        for outputs, own in ((False, signature.inputs), (True, signature.outputs)):
-            if set(shapes.vectors(outputs=outputs)) != set(own):
-                raise ValueError("the vectors differ from those of the program's inputs and outputs")
+        expect_ends(shapes.vectors(outputs=False), shapes.vectors(outputs=True), signature)
         return shapes
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, isnan, log, log2, sqrt
@@ -43,6 +43,12 @@ class SecretInputsError(InputError):
     """A public key is asked for, but the program has inputs that only the secret key encrypts."""
 
 
+def expect_ends(inputs: Collection[str], outputs: Collection[str], signature: _native.SlotSignature) -> None:
+    """Fails unless a signature has these vectors; inputs that no result depends on have no ciphertext."""
+    if not set(signature.inputs) <= set(inputs) or set(outputs) != set(signature.outputs):
+        raise ValueError("the types differ from those of the program's inputs and outputs")
+
+
 @dataclass(frozen=True)
 class SlotContext(Context):
     """A client's operations with CKKS or BGV."""
@@ -71,8 +77,7 @@ class SlotContext(Context):
         """The types from `to_dict`, which must be those of the signature."""
         shapes = PackedShapes.of(data["shapes"], signature.name, signature.slots, signature.plaintext_modulus)
         inputs, outputs = (shapes.vectors(outputs=which) for which in (False, True))
-        if (set(inputs), set(outputs)) != (set(signature.inputs), set(signature.outputs)):
-            raise ValueError("the types differ from those of the program's inputs and outputs")
+        expect_ends(inputs, outputs, signature)
         for own in data["signature"]["inputs"]:
             encoding, kind = own["encoding"], inputs[own["name"]]
             if ("selector" in encoding) != (kind.kind == "selector"):
@@ -91,8 +96,9 @@ class SlotContext(Context):
         }
 
     def names(self, *, outputs: bool) -> list[str]:
-        """Names of the vectors of slots that hold the inputs or outputs."""
-        return list(self.shapes.vectors(outputs=outputs))
+        """Names of the vectors of slots that hold the inputs or outputs, without inputs that no result depends on."""
+        encrypted = self.signature.outputs if outputs else self.signature.inputs
+        return [name for name in self.shapes.vectors(outputs=outputs) if name in encrypted]
 
     @property
     def scheme(self) -> str:
