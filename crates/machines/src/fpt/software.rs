@@ -8,8 +8,9 @@
 
 use super::machine::{AMOUNT_BYTES, ELEMENT_BYTES, Fpt, Shape, ShapeError};
 use crate::tfhe::dispatcher::{Priority, Task as Scheduled, Wait};
-use crate::tfhe::iteration::{IterationPlan, PlanError, plan};
+use crate::tfhe::iteration::{PlanError, plan};
 use crate::tfhe::sizes::Ring;
+use crate::tfhe::steps::{Steps, WholeError, accumulated};
 use crate::tfhe::workload::{Bootstraps, Item, KeySwitches, LinearLayer, Work, WorkloadError, distinct, read};
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
@@ -111,8 +112,8 @@ impl Batch {
 pub struct Tasks {
     pub shape: Shape,
     pub works: Vec<Work>,
-    /// For each blind rotation, its forward transforms in stream order with the sums they complete.
-    pub plans: HashMap<u32, IterationPlan>,
+    /// The steps of each blind rotation.
+    pub steps: HashMap<u32, Steps>,
     /// Entries of the host's buffer.
     pub host: Ring,
     /// In program order.
@@ -130,11 +131,8 @@ pub enum SoftwareError {
     Plan(#[from] PlanError),
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    #[error(
-        "the blind rotation has {forwards} forward transforms and {chains} sums in the transform domain, and the pipeline forms one sum \
-         per column of {rows} rows: lower the program for the machine (accumulation `transform-domain`, shared input transforms)"
-    )]
-    Sums { forwards: usize, chains: usize, rows: u64 },
+    #[error(transparent)]
+    Sums(#[from] WholeError),
 }
 
 /// Entries of each double buffer.
@@ -163,14 +161,16 @@ pub fn schedule(machine: &Fpt, program: &KernelProgram) -> Result<Tasks, Softwar
     let parameters = &program.parameters;
     let shape = machine.shape(parameters)?;
     fits(machine, &shape, parameters.name())?;
-    let mut plans = HashMap::new();
+    let mut steps = HashMap::new();
     let mut tables_needed = 1;
     for work in &works {
         if let Work::Bootstraps(work) = work {
             let OpKind::BlindRotation { body, .. } = &program.ops[work.blind_rotation as usize].kind else {
                 continue;
             };
-            plans.insert(work.blind_rotation, planned(body, &shape)?);
+            let plan = plan(body, shape.polynomials as u32)?;
+            let own = accumulated(&plan, shape.side_rows as usize, shape.side as usize)?;
+            steps.insert(work.blind_rotation, own);
             let chunks = work.tables.chunks(shape.in_flight as usize).map(|tables| distinct(tables).len() as u64);
             tables_needed = chunks.max().unwrap_or(1).max(tables_needed);
         }
@@ -187,7 +187,7 @@ pub fn schedule(machine: &Fpt, program: &KernelProgram) -> Result<Tasks, Softwar
     let key_switch_work = shape.large_dimension * levels * (shape.lwe_dimension + 2);
     let mut writer = Writer {
         machine,
-        tasks: Tasks { shape, works: works.clone(), plans, host, tasks: Vec::new(), batches: Vec::new() },
+        tasks: Tasks { shape, works: works.clone(), steps, host, tasks: Vec::new(), batches: Vec::new() },
         stored: HashMap::new(),
         host_users: HashMap::new(),
         host_next: 0,
@@ -216,19 +216,6 @@ pub fn schedule(machine: &Fpt, program: &KernelProgram) -> Result<Tasks, Softwar
         }
     }
     Ok(writer.tasks)
-}
-
-/// The plan of `body`, which must form one sum per column.
-fn planned(body: &polyfabric_program::tfhe::kernel::Body, shape: &Shape) -> Result<IterationPlan, SoftwareError> {
-    let plan = plan(body, shape.polynomials as u32)?;
-    let whole = (0..).zip(&plan.forwards).all(|(number, forward)| {
-        forward.products.len() as u64 == shape.polynomials && u64::from(forward.polynomial) == number / shape.levels
-    });
-    if plan.forwards.len() as u64 != shape.rows() || plan.chains as u64 != shape.polynomials || !whole {
-        let (forwards, chains) = (plan.forwards.len(), plan.chains);
-        return Err(SoftwareError::Sums { forwards, chains, rows: shape.rows() });
-    }
-    Ok(plan)
 }
 
 /// Checks that each buffer fits two batches.

@@ -6,8 +6,8 @@
 
 use super::layout::Layout;
 use super::machine::{Pipeline, StepCycles};
-use super::streams::Steps;
 use crate::tfhe::steady::{Iterate, Settled, Steady, settle};
+use crate::tfhe::steps::Steps;
 use std::collections::VecDeque;
 
 /// Buffers for complete sums after accumulating multipliers, in addition to the running sums: a double buffer.

@@ -8,11 +8,12 @@
 
 use super::layout::{Layout, LayoutError, Needs};
 use super::machine::Pipeline;
-use super::streams::{self, Steps, StepsError, steps};
+use super::streams::{self, StepsError, steps};
 use crate::tfhe::channels::{BURST_BYTES, Items};
 use crate::tfhe::dispatcher::{Priority, Task as Scheduled, Wait};
 use crate::tfhe::iteration::{PlanError, plan};
 use crate::tfhe::sizes::COEFFICIENT_BYTES;
+use crate::tfhe::steps::Steps;
 use crate::tfhe::workload::{Bootstraps, Item, KeySwitches, LinearLayer, Work, WorkloadError, distinct, read};
 use polyfabric_kernels::cancel;
 use polyfabric_program::tfhe::Matrix;

@@ -8,81 +8,9 @@
 //! last step (FPT, section 3.3).
 
 use super::machine::{Pipeline, StepCycles};
-use crate::tfhe::iteration::{Forward, Inverse, IterationPlan};
+use crate::tfhe::iteration::{Inverse, IterationPlan};
+use crate::tfhe::steps::{Drain, Step, StepRow, Steps, WholeError, accumulated};
 use polyfabric_program::tfhe::lowering::Accumulation;
-
-/// One row of the key in a step, processed by one FFT unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StepRow {
-    /// Index of the forward transform in the body.
-    pub operation: u32,
-    /// Row of the key's GGSW matrix.
-    pub row: u32,
-    /// Polynomial of the accumulator that is rotated and decomposed.
-    pub polynomial: u32,
-    /// Gadget level of the digits.
-    pub level: u32,
-}
-
-/// Rows processed in parallel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    pub rows: Vec<StepRow>,
-    /// Polynomials that the rotator reads at the start of the step; none if they are still in the decomposer's buffer.
-    pub rotates: Vec<u32>,
-}
-
-/// Columns that pass the inverse transforms in parallel.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Drain {
-    /// The step that completes their sums.
-    pub step: usize,
-    /// The inverse transform of each column's sum, in the order of columns.
-    pub inverses: Vec<Inverse>,
-}
-
-/// All steps of an iteration, in stream order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Steps {
-    /// Polynomials of the accumulator, k + 1.
-    pub polynomials: u32,
-    /// Number of iterations, n.
-    pub iterations: usize,
-    pub steps: Vec<Step>,
-    /// In the order of the inverse transforms.
-    pub drains: Vec<Drain>,
-    /// Maximum number of polynomials in the decomposer's buffer.
-    pub held: u32,
-}
-
-impl Steps {
-    fn new(plan: &IterationPlan, steps: Vec<Step>, drains: Vec<Drain>) -> Self {
-        let held = steps.iter().map(|step| step.polynomials().len() as u32).max().unwrap_or(1);
-        Self { polynomials: plan.polynomials, iterations: plan.iterations, steps, drains, held }
-    }
-
-    /// The drains of the sums that step `step` completes, with their numbers.
-    pub fn drained(&self, step: usize) -> impl Iterator<Item = (usize, &Drain)> {
-        self.drains.iter().enumerate().filter(move |(_, drain)| drain.step == step)
-    }
-
-    /// Whether drain `number` is the last one of `column`, and the number of earlier drains of the column.
-    pub fn order(&self, number: usize, column: u32) -> (bool, usize) {
-        let has = |drain: &&Drain| drain.inverses.iter().any(|inverse| inverse.column == column);
-        let before = self.drains[..number].iter().filter(has).count();
-        (self.drains[number + 1..].iter().filter(has).count() == 0, before)
-    }
-}
-
-impl Step {
-    /// Polynomials of the step's digits.
-    pub fn polynomials(&self) -> Vec<u32> {
-        let mut polynomials: Vec<u32> = self.rows.iter().map(|row| row.polynomial).collect();
-        polynomials.sort_unstable();
-        polynomials.dedup();
-        polynomials
-    }
-}
 
 /// Why a body does not fit the PBS cluster.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -93,11 +21,8 @@ pub enum StepsError {
          transforms)"
     )]
     Sums { rows: usize, expected: usize, polynomials: u32, levels: u32 },
-    #[error(
-        "the blind rotation has {forwards} forward transforms and {chains} sums in the transform domain, and the machine forms one sum \
-         per column of {rows} rows: lower the program for the machine (accumulation `transform-domain`, shared input transforms)"
-    )]
-    Whole { forwards: usize, chains: usize, rows: u32 },
+    #[error(transparent)]
+    Whole(#[from] WholeError),
     #[error(
         "a polynomial of set `{set}` takes {stream} cycles on its path, and {path} pass from the rotator's read to the accumulator's write: \
          the sum would overwrite coefficients that the rotator still reads. Use more lanes, or a latency of at least {stream} cycles"
@@ -131,7 +56,7 @@ pub fn steps(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsErr
     let width = plan.polynomials;
     let levels = plan.forwards.iter().map(|forward| forward.level + 1).max().unwrap_or(1);
     let Accumulation::Split { polynomials, levels: at_a_time } = accumulation(machine, width, levels) else {
-        return accumulated(machine, plan);
+        return Ok(accumulated(plan, machine.rows as usize, machine.inverses() as usize)?);
     };
     let place = |polynomial: u32, level: u32| (polynomial / polynomials, level / at_a_time);
     let mut places: Vec<(u32, u32)> = plan.forwards.iter().map(|f| place(f.polynomial, f.level)).collect();
@@ -174,38 +99,6 @@ pub fn steps(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsErr
         drains.push(Drain { step: steps.len(), inverses: columns });
         steps.push(Step { rows, rotates });
     }
-    Ok(Steps::new(plan, steps, drains))
-}
-
-/// Arranges `plan` for accumulating multipliers.
-fn accumulated(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsError> {
-    let width = plan.polynomials as usize;
-    let levels = plan.forwards.iter().map(|forward| forward.level + 1).max().unwrap_or(1);
-    let rows = plan.polynomials * levels;
-    let in_order = (0..).zip(&plan.forwards).all(|(row, forward)| {
-        forward.products.len() == width && forward.products.iter().all(|product| product.row == row)
-    });
-    if plan.forwards.len() as u64 != u64::from(rows) || plan.chains != width || !in_order {
-        return Err(StepsError::Whole { forwards: plan.forwards.len(), chains: plan.chains, rows });
-    }
-    let mut steps: Vec<Step> = Vec::new();
-    let mut seen = 0;
-    for forwards in plan.forwards.chunks(machine.rows as usize) {
-        let row = |(forward, row): (&Forward, u32)| {
-            let (operation, polynomial, level) = (forward.operation, forward.polynomial, forward.level);
-            StepRow { operation, row, polynomial, level }
-        };
-        let first = (steps.len() * machine.rows as usize) as u32;
-        let mut step = Step { rows: forwards.iter().zip(first..).map(row).collect(), rotates: Vec::new() };
-        step.rotates = step.polynomials().into_iter().filter(|&polynomial| polynomial >= seen).collect();
-        seen = step.rotates.last().map_or(seen, |last| last + 1);
-        steps.push(step);
-    }
-    let mut inverses: Vec<Inverse> = plan.drains.iter().flatten().copied().collect();
-    inverses.sort_by_key(|inverse| inverse.column);
-    let step = steps.len().saturating_sub(1);
-    let drains = inverses.chunks(machine.inverses() as usize).map(|group| Drain { step, inverses: group.to_vec() });
-    let drains = drains.collect();
     Ok(Steps::new(plan, steps, drains))
 }
 

@@ -5,35 +5,119 @@ use super::super::hardware::{load_latency, through};
 use super::super::machine::AMOUNT_BYTES;
 use super::super::software::{BUFFERS, Batch};
 use super::Emitter;
-use crate::tfhe::iteration::{Forward, Inverse, IterationPlan};
-use crate::tfhe::labels::{Meaning, Rotation};
+use crate::tfhe::cmux::{Datum, KeyTransfer, Pipeline, Round, Row, Stage};
+use crate::tfhe::labels::{Labeler, Meaning, Rotation};
 use crate::tfhe::transfers::access;
 use crate::tfhe::workload::{Bootstraps, Work};
 use polyfabric_program::tfhe::kernel::BodyValue;
-use polyfabric_sim::schedule::{Access, ClassId, Emit, Event, KindId, MemoryId, OpRef, Order, Resource, Shift, Value};
+use polyfabric_sim::schedule::{Access, ClassId, Emit, Event, OpRef, Order, Resource, Shift, Value};
 
-/// One ciphertext in one iteration.
+/// Where and when a ciphertext is in the pipeline in one iteration.
 #[derive(Clone, Copy)]
-struct Round<'a> {
-    rotation: Rotation<'a>,
-    plan: &'a IterationPlan,
-    element: u32,
+pub(crate) struct At {
     position: u64,
-    iteration: u32,
     /// Number of earlier CMUXes in the program.
     number: u64,
     /// Offset of its rotation amounts in the FIFO.
     amounts: u64,
+    /// Offset of the iteration's key.
+    key: u64,
     /// First cycle at the rotator.
     start: i64,
     /// Whether this is the last iteration, after which the accumulator leaves the pipeline.
     last: bool,
 }
 
-impl Round<'_> {
-    fn op(&self, kind: KindId, step: u64) -> OpRef {
-        let (kernel_op, ciphertext, iteration) = (self.rotation.op, self.element, self.iteration);
-        OpRef { kind, kernel_op, body_op: step as u32, ciphertext, iteration }
+impl Pipeline for Emitter<'_> {
+    type At = At;
+
+    fn labels(&self) -> &Labeler {
+        &self.labels
+    }
+
+    fn class(&self, datum: Datum) -> ClassId {
+        let classes = &self.chip.classes;
+        match datum {
+            Datum::Accumulator { .. } => classes.accumulator,
+            Datum::Rotated(_) => classes.rotated,
+            Datum::Digits(_) => classes.digits,
+            Datum::Spectrum(_) => classes.spectrum,
+            Datum::Key(_) => classes.bootstrap_key,
+            Datum::Running(_) | Datum::Partial(..) => classes.partial,
+            Datum::Sum(_) => classes.sum,
+            Datum::Product(_) => classes.product,
+        }
+    }
+
+    fn row(&self, round: &Round<'_, At>, stage: Stage, number: usize) -> Row {
+        let (s, chip, kinds, number) = (&self.shape, &self.chip, &self.chip.kinds, number as i64);
+        let (coefficients, points) = (s.ring_degree, s.points);
+        let (resource, kind, start, cycles, latency, work) = match stage {
+            Stage::Rotate => (chip.rotator, kinds.rotate, number * s.group, s.group, s.rotate, coefficients * s.side),
+            Stage::Decompose => {
+                let start = s.to_decompose() + number * s.step;
+                (chip.decomposer, kinds.decompose, start, s.step, s.decompose, coefficients * s.side_rows)
+            }
+            Stage::Forward => {
+                let start = s.to_decompose() + s.decompose + number * s.step;
+                (chip.fft, kinds.forward, start, s.step, s.forward, points * s.side_rows)
+            }
+            Stage::Multiply => {
+                let (start, work) = (s.to_multiply() + number * s.step, points * s.side_rows * s.polynomials);
+                (chip.mac, kinds.multiply, start, s.step, s.multiply + s.add, work)
+            }
+            Stage::Inverse => {
+                let start = s.to_inverse() + number * s.group;
+                (chip.ifft, kinds.inverse, start, s.inverse_cycles, s.inverse, points * s.side)
+            }
+            Stage::Accumulate => {
+                let start = s.to_accumulate() + number * s.group;
+                (chip.accumulator, kinds.accumulate, start, s.group, s.accumulate, coefficients * s.side)
+            }
+        };
+        Row { unit: (resource, kind), start: round.at.start + start, cycles, latency, work, parts: 1 }
+    }
+
+    fn access(&self, round: &Round<'_, At>, stage: Stage, datum: Datum, value: Value) -> Access {
+        let (s, chip, at) = (&self.shape, &self.chip, round.at);
+        let (memory, offset, bytes) = match datum {
+            Datum::Accumulator { polynomial, later } => {
+                let (memory, entry) = match at.last && later {
+                    true => (chip.finished, at.position % BUFFERS),
+                    false => (chip.accumulators, at.position),
+                };
+                (memory, entry * s.accumulator() + u64::from(polynomial) * s.polynomial, s.polynomial)
+            }
+            Datum::Rotated(polynomial) => {
+                let (group, place) = (u64::from(polynomial) / s.side, u64::from(polynomial) % s.side);
+                let group = at.number * s.groups() + group;
+                (chip.reorder, (group % BUFFERS * s.side + place) * s.polynomial, s.polynomial)
+            }
+            Datum::Digits(_) => (chip.digits, 0, s.side_rows * s.digits),
+            Datum::Spectrum(_) => (chip.spectrum, 0, s.side_rows * s.spectrum),
+            Datum::Key(step) => (chip.key_buffer, at.key + step as u64 * s.step_key(), s.step_key()),
+            Datum::Running(_) | Datum::Partial(..) => (chip.partial, 0, s.polynomials * s.sum),
+            // In the buffer before the inverse transform.
+            Datum::Sum(drain) => {
+                let sums = at.number % BUFFERS * s.polynomials + drain as u64 * s.side;
+                (chip.piso, sums * s.sum, s.side * s.sum)
+            }
+            Datum::Product(_) => (chip.product, 0, s.side * s.polynomial),
+        };
+        let order = match (stage, datum) {
+            (Stage::Rotate, Datum::Accumulator { .. }) | (Stage::Decompose, Datum::Rotated(_)) => Order::Any,
+            (_, Datum::Key(_)) => Order::Any,
+            _ => Order::Stream,
+        };
+        access(memory, offset, bytes, value, (0, 0), order)
+    }
+
+    fn amount(&self, round: &Round<'_, At>) -> Access {
+        self.amount_of(round.rotation.op, round.ciphertext, round.at.amounts)
+    }
+
+    fn addends(&self) -> i64 {
+        self.shape.multiply
     }
 }
 
@@ -79,7 +163,7 @@ impl<'a> Emitter<'a> {
         ((batch.sequence % BUFFERS) * self.shape.in_flight + position) * self.shape.amounts()
     }
 
-    fn amount(&self, operation: u32, element: u32, at: u64) -> Access {
+    fn amount_of(&self, operation: u32, element: u32, at: u64) -> Access {
         let value = self.amounts(operation, element);
         let mut amount = access(self.chip.fifo, at, self.shape.amounts(), value, (0, 0), Order::Any);
         amount.bytes = AMOUNT_BYTES;
@@ -103,7 +187,7 @@ impl<'a> Emitter<'a> {
             let (at, bytes) = (place * s.polynomial, s.polynomial);
             let reads = vec![
                 access(self.chip.tables, at, bytes, table, (0, s.group - 1), Order::Any),
-                self.amount(work.blind_rotation, element, self.fifo(batch, position)),
+                self.amount_of(work.blind_rotation, element, self.fifo(batch, position)),
             ];
             let writes = self.group(group).map(|polynomial| {
                 let meaning = Meaning::Body { value: BodyValue(polynomial as u32), lookup, iteration: 0 };
@@ -122,238 +206,62 @@ impl<'a> Emitter<'a> {
     /// One iteration of a batch; its first ciphertext reaches the rotator in cycle `start`.
     fn iteration(&mut self, batch: &Batch, work: &Bootstraps, iteration: u32, start: i64) {
         let s = self.shape;
-        let Some((rotation, plan)) = self.planned(work) else { return };
         let number = self.iterations_before(batch) + u64::from(iteration);
-        let buffer = number % BUFFERS * s.key();
-        self.key(rotation.op, plan, iteration, buffer, start);
+        let key = number % BUFFERS * s.key();
         for position in 0..u64::from(batch.count) {
-            let round = Round {
-                rotation,
-                plan,
-                element: batch.first + position as u32,
+            let at = At {
                 position,
-                iteration,
                 number: number * s.in_flight + position,
                 amounts: self.fifo(batch, position),
+                key,
                 start: start + position as i64 * s.cmux,
                 last: u64::from(iteration) + 1 == s.lwe_dimension,
             };
+            let Some(round) = self.round(batch, work, iteration, at) else { return };
+            if position == 0 {
+                // It arrives one cycle before the multipliers read it.
+                let (chip, latency) = (self.chip.clone(), self.machine.memory_latency as i64);
+                let transfer = KeyTransfer {
+                    kind: chip.kinds.key,
+                    channels: &chip.keys,
+                    start: start + s.to_multiply() - s.key_cycles - latency - 1,
+                    cycles: s.key_cycles,
+                    latency,
+                    from: chip.memory,
+                    to: (chip.key_buffer, key),
+                    polynomial: s.key_polynomial,
+                };
+                self.load_key(round.rotation.op, round.steps, iteration, &transfer);
+            }
             for group in 0..s.groups() {
-                self.rotate(&round, group);
+                self.rotate(&round, group as usize, self.group(group).map(|polynomial| polynomial as u32));
             }
-            for step in 0..s.steps() {
-                self.transform(&round, step, buffer);
-            }
-            for group in 0..s.groups() {
-                self.accumulate(&round, group);
-            }
+            (0..round.steps.steps.len()).for_each(|step| self.pass(&round, step, true));
+            (0..round.steps.drains.len()).for_each(|drain| self.drain(&round, drain));
         }
     }
 
-    /// The blind rotation of `work`, and the plan of its body.
-    fn planned(&self, work: &Bootstraps) -> Option<(Rotation<'a>, &'a IterationPlan)> {
+    /// A ciphertext of the blind rotation of `work`.
+    fn round(&self, batch: &Batch, work: &Bootstraps, iteration: u32, at: At) -> Option<Round<'a, At>> {
         let rotation = Rotation::new(self.program, &self.lookups, work.blind_rotation)?;
-        Some((rotation, self.tasks.plans.get(&work.blind_rotation)?))
-    }
-
-    fn forwards<'p>(&self, plan: &'p IterationPlan, step: u64) -> &'p [Forward] {
-        plan.forwards.chunks(self.shape.side_rows as usize).nth(step as usize).unwrap_or(&[])
-    }
-
-    fn step_key(&self, plan: &IterationPlan, step: u64, iteration: u32) -> Value {
-        let products = self.forwards(plan, step).iter().flat_map(|forward| &forward.products);
-        let keys = products.map(|product| Meaning::Key { row: product.row, column: product.column, iteration });
-        self.labels.value(self.chip.classes.bootstrap_key, keys)
-    }
-
-    /// Loads the key of an iteration, striped over the channels; it arrives one cycle before the multipliers read it.
-    fn key(&mut self, operation: u32, plan: &IterationPlan, iteration: u32, buffer: u64, start: i64) {
-        let s = self.shape;
-        let latency = self.machine.memory_latency as i64;
-        let channels = self.machine.key_channels;
-        let stripe = s.key().div_ceil(channels);
-        let start = start + s.to_multiply() - s.key_cycles - latency - 1;
-        let (sent, arrives) = ((0, s.key_cycles - 1), (latency, latency + s.key_cycles - 1));
-        for channel in 0..channels {
-            let (from, to) = (channel * stripe, ((channel + 1) * stripe).min(s.key()));
-            let (mut reads, mut writes) = (Vec::new(), Vec::new());
-            for step in 0..s.steps() {
-                let (first, past) = (step * s.step_key(), (step + 1) * s.step_key());
-                let (begin, end) = (from.max(first), to.min(past));
-                if begin < end {
-                    let key = self.step_key(plan, step, iteration);
-                    reads.push(access(self.chip.memory, 0, end - begin, key, sent, Order::Any));
-                    writes.push(access(self.chip.key_buffer, buffer + begin, end - begin, key, arrives, Order::Any));
-                }
-            }
-            if reads.is_empty() {
-                continue;
-            }
-            let op = OpRef { iteration, ..self.op(self.chip.kinds.key, operation, Value::NONE) };
-            self.push((self.chip.keys[channel as usize], op), start, s.key_cycles, to - from, (reads, writes));
-        }
-    }
-
-    /// A value that packs `values` of the body in this round.
-    fn values(&self, round: &Round<'_>, class: ClassId, values: impl IntoIterator<Item = BodyValue>) -> Value {
-        let (lookup, iteration) = (round.rotation.first + round.element, round.iteration);
-        let meanings = values.into_iter().map(|value| Meaning::Body { value, lookup, iteration });
-        self.labels.value(class, meanings)
-    }
-
-    /// The inverse transforms of the columns of group `group`.
-    fn inverses<'r>(&self, round: &Round<'r>, group: u64) -> impl Iterator<Item = u32> + use<'r> {
-        let (plan, columns) = (round.plan, self.group(group));
-        let of = move |column| {
-            let mut inverses = plan.drains.iter().flatten().filter(move |inverse| u64::from(inverse.column) == column);
-            inverses.next().map(|&Inverse { operation, .. }| operation)
-        };
-        columns.filter_map(of)
-    }
-
-    /// Polynomial `polynomial` of the accumulator, `more` iterations later.
-    fn accumulator(&self, round: &Round<'_>, polynomial: u64, more: u32, span: (i64, i64), order: Order) -> Access {
-        let s = self.shape;
-        let later = Round { iteration: round.iteration + more, ..*round };
-        let value = self.values(&later, self.chip.classes.accumulator, [BodyValue(polynomial as u32)]);
-        let (memory, entry) = match round.last && more > 0 {
-            true => (self.chip.finished, round.position % BUFFERS),
-            false => (self.chip.accumulators, round.position),
-        };
-        access(memory, entry * s.accumulator() + polynomial * s.polynomial, s.polynomial, value, span, order)
-    }
-
-    /// A polynomial in the reordering block.
-    fn reordered(&self, round: &Round<'_>, polynomial: u64, span: (i64, i64), order: Order) -> Access {
-        let s = self.shape;
-        let group = round.number * s.groups() + polynomial / s.side;
-        let at = (group % BUFFERS * s.side + polynomial % s.side) * s.polynomial;
-        let forward = round.plan.forwards.iter().find(|forward| u64::from(forward.polynomial) == polynomial);
-        let rotated = forward.map(|forward| round.rotation.rotated(forward.operation));
-        let value = self.values(round, self.chip.classes.rotated, rotated);
-        access(self.chip.reorder, at, s.polynomial, value, span, order)
-    }
-
-    fn rotate(&mut self, round: &Round<'_>, group: u64) {
-        let s = self.shape;
-        let span = (0, s.group - 1);
-        let out = (s.rotate - 1, s.rotate + s.group - 2);
-        let mut reads: Vec<Access> =
-            self.group(group).map(|p| self.accumulator(round, p, 0, span, Order::Any)).collect();
-        reads.push(self.amount(round.rotation.op, round.element, round.amounts));
-        let writes = self.group(group).map(|p| self.reordered(round, p, out, Order::Stream)).collect();
-        let start = round.start + group as i64 * s.group;
-        let op = round.op(self.chip.kinds.rotate, group);
-        self.push((self.chip.rotator, op), start, s.group, s.ring_degree * s.side, (reads, writes));
-    }
-
-    fn transform(&mut self, round: &Round<'_>, step: u64, buffer: u64) {
-        let s = self.shape;
-        let (kinds, classes) = (self.chip.kinds, self.chip.classes);
-        let span = (0, s.step - 1);
-        let out = |latency: i64| (latency - 1, latency + s.step - 2);
-        let wire =
-            |memory: MemoryId, bytes: u64, value: Value, span| access(memory, 0, bytes, value, span, Order::Stream);
-        let (digits_at, spectrum_at) = (self.chip.digits, self.chip.spectrum);
-        let (rotation, forwards) = (round.rotation, self.forwards(round.plan, step));
-        let operations = || forwards.iter().map(|forward| forward.operation);
-        let digits = self.values(round, classes.digits, operations().map(|op| rotation.digits(op)));
-        let digits = |span| wire(digits_at, s.side_rows * s.digits, digits, span);
-        let spectrum = self.values(round, classes.spectrum, operations().map(|op| rotation.result(op)));
-        let spectrum = |span| wire(spectrum_at, s.side_rows * s.spectrum, spectrum, span);
-
-        let decomposes = round.start + s.to_decompose() + step as i64 * s.step;
-        let first = step * s.side_rows / s.levels;
-        let reads = (first..first + s.side).map(|p| self.reordered(round, p, span, Order::Any)).collect();
-        let (op, work) = (round.op(kinds.decompose, step), s.ring_degree * s.side_rows);
-        self.push((self.chip.decomposer, op), decomposes, s.step, work, (reads, vec![digits(out(s.decompose))]));
-
-        let (op, work) = (round.op(kinds.forward, step), s.points * s.side_rows);
-        let moved = (vec![digits(span)], vec![spectrum(out(s.forward))]);
-        self.push((self.chip.fft, op), decomposes + s.decompose, s.step, work, moved);
-
-        let key = self.step_key(round.plan, step, round.iteration);
-        let key = access(self.chip.key_buffer, buffer + step * s.step_key(), s.step_key(), key, span, Order::Any);
-        let sums = s.polynomials * s.sum;
-        let partial = |emitter: &Self, step: u64, span| {
-            let last = emitter.forwards(round.plan, step).last();
-            let products = last.into_iter().flat_map(|forward| &forward.products);
-            let sums_so_far = products.map(|product| rotation.product(product.row, product.column));
-            let value = emitter.values(round, classes.partial, sums_so_far);
-            access(emitter.chip.partial, 0, sums, value, span, Order::Stream)
-        };
-        let mut reads = vec![spectrum(span), key];
-        if let Some(before) = step.checked_sub(1) {
-            reads.push(partial(self, before, (s.multiply, s.multiply + s.step - 1)));
-        }
-        let late = out(s.multiply + s.add);
-        let writes = if step + 1 == s.steps() {
-            (0..s.groups()).map(|group| self.summed(round, group, late)).collect()
-        } else {
-            vec![partial(self, step, late)]
-        };
-        let (op, work) = (round.op(kinds.multiply, step), s.points * s.side_rows * s.polynomials);
-        let start = round.start + s.to_multiply() + step as i64 * s.step;
-        self.push((self.chip.mac, op), start, s.step, work, (reads, writes));
-    }
-
-    /// The sums of a group's columns, in the buffer before the inverse transform.
-    fn summed(&self, round: &Round<'_>, group: u64, span: (i64, i64)) -> Access {
-        let s = self.shape;
-        let at = (round.number % BUFFERS * s.polynomials + group * s.side) * s.sum;
-        let sums = self.inverses(round, group).map(|op| round.rotation.sum(op));
-        let value = self.values(round, self.chip.classes.sum, sums);
-        access(self.chip.piso, at, s.side * s.sum, value, span, Order::Stream)
-    }
-
-    fn accumulate(&mut self, round: &Round<'_>, group: u64) {
-        let s = self.shape;
-        let (kinds, classes) = (self.chip.kinds, self.chip.classes);
-        let span = (0, s.inverse_cycles - 1);
-        let products = self.inverses(round, group).map(|op| round.rotation.result(op));
-        let value = self.values(round, classes.product, products);
-        let product_at = self.chip.product;
-        let product = |span| access(product_at, 0, s.side * s.polynomial, value, span, Order::Stream);
-        let late = (s.inverse - 1, s.inverse + s.inverse_cycles - 2);
-        let start = round.start + group as i64 * s.group;
-        let (op, work) = (round.op(kinds.inverse, group), s.points * s.side);
-        let moved = (vec![self.summed(round, group, span)], vec![product(late)]);
-        self.push((self.chip.ifft, op), start + s.to_inverse(), s.inverse_cycles, work, moved);
-
-        let mut reads = vec![product(span)];
-        let of_group = (0, s.group - 1);
-        reads.extend(self.group(group).map(|p| self.accumulator(round, p, 0, of_group, Order::Stream)));
-        let late = (s.accumulate - 1, s.accumulate + s.group - 2);
-        let writes = self.group(group).map(|p| self.accumulator(round, p, 1, late, Order::Stream)).collect();
-        let (op, work) = (round.op(kinds.accumulate, group), s.ring_degree * s.side);
-        self.push((self.chip.accumulator, op), start + s.to_accumulate(), s.group, work, (reads, writes));
+        let steps = self.tasks.steps.get(&work.blind_rotation)?;
+        Some(Round { rotation, steps, ciphertext: batch.first + at.position as u32, iteration, at })
     }
 
     /// Streams a finished accumulator to the output buffer.
     fn extraction(&mut self, batch: &Batch, work: &Bootstraps, position: u64, start: i64) {
         let s = self.shape;
-        let element = batch.first + position as u32;
-        let Some((rotation, plan)) = self.planned(work) else { return };
-        let round = Round {
-            rotation,
-            plan,
-            element,
-            position,
-            iteration: s.lwe_dimension as u32 - 1,
-            number: 0,
-            amounts: 0,
-            start,
-            last: true,
-        };
+        let at = At { position, number: 0, amounts: 0, key: 0, start, last: true };
+        let Some(round) = self.round(batch, work, s.lwe_dimension as u32 - 1, at) else { return };
         let reads = (0..s.polynomials).map(|p| {
             let at = (p / s.side) as i64 * s.group;
-            self.accumulator(&round, p, 1, (at, at + s.group - 1), Order::Stream)
+            self.accumulator(&round, (p as u32, true), (at, at + s.group - 1))
         });
         let reads = reads.collect();
-        let item = work.extracted[element as usize];
+        let item = work.extracted[round.ciphertext as usize];
         let at = (batch.sequence % BUFFERS * s.in_flight + position) * s.large();
         let writes = vec![access(self.chip.outputs, at, s.large(), self.lwe(item), (1, s.cmux), Order::Any)];
-        let op = self.op(self.chip.kinds.extract, item.op, element);
+        let op = self.op(self.chip.kinds.extract, item.op, round.ciphertext);
         self.push((self.chip.extractor, op), start, s.cmux, s.large_dimension + 1, (reads, writes));
     }
 }

@@ -2,27 +2,27 @@
 
 use super::super::cluster::{IterationTimes, KEY_HOP, TileTimes};
 use super::super::software::{self, Epoch, bytes_of, core_rows};
-use super::super::streams::{Drain, Steps};
 use super::Emitter;
 use super::resources::Core;
-use crate::tfhe::iteration::Inverse;
-use crate::tfhe::labels::{Meaning, Rotation};
+use crate::tfhe::cmux::{Datum, KeyTransfer, Pipeline, Round, Row, Stage};
+use crate::tfhe::labels::{Labeler, Meaning, Rotation};
 use crate::tfhe::sizes::COEFFICIENT_BYTES;
 use crate::tfhe::steady::Settled;
+use crate::tfhe::steps::Steps;
 use crate::tfhe::transfers::access;
 use crate::tfhe::workload::{Bootstraps, Item, Work};
-use polyfabric_program::tfhe::kernel::{BodyValue, OpKind};
-use polyfabric_sim::schedule::{Access, ClassId, Emit, Event, KindId, OpRef, Order, Place, Resource, Shift, Value};
+use polyfabric_program::tfhe::kernel::OpKind;
+use polyfabric_sim::schedule::{Access, ClassId, Emit, Event, OpRef, Order, Place, Resource, Shift, Value};
 
-/// One ciphertext on one core, in one iteration.
-struct Assignment<'a> {
-    core: &'a Core,
-    ciphertext: u32,
+/// Where and when a ciphertext is in one iteration.
+#[derive(Clone, Copy)]
+pub(crate) struct At {
+    core: usize,
     wave: u64,
     /// The buffer of its complete sums.
     sums: u64,
-    rotation: Rotation<'a>,
-    iteration: u32,
+    /// Start of the step or of the drain.
+    start: i64,
 }
 
 /// An event before its operation and accesses are set.
@@ -40,6 +40,99 @@ struct Sent<'a> {
     start: i64,
     occupancy: i64,
     op: OpRef,
+}
+
+impl Pipeline for Emitter<'_> {
+    type At = At;
+
+    fn labels(&self) -> &Labeler {
+        &self.labels
+    }
+
+    fn class(&self, datum: Datum) -> ClassId {
+        let classes = &self.chip.classes;
+        match datum {
+            Datum::Accumulator { .. } => classes.accumulator,
+            Datum::Rotated(_) => classes.rotated,
+            Datum::Digits(_) => classes.digits,
+            Datum::Spectrum(_) => classes.spectrum,
+            Datum::Key(_) => classes.bootstrap_key,
+            Datum::Running(_) => classes.running,
+            Datum::Sum(_) => classes.sum,
+            Datum::Product(_) => classes.product,
+            Datum::Partial(..) => classes.partial,
+        }
+    }
+
+    fn row(&self, round: &Round<'_, At>, stage: Stage, number: usize) -> Row {
+        let (c, kinds, core) = (&self.timeline.steps, &self.chip.kinds, &self.chip.cores[round.at.core]);
+        let rows = || round.steps.steps[number].rows.len() as u64;
+        let columns = || round.steps.drains[number].inverses.len() as u64;
+        let coefficients = self.tasks.layout.sizes.ring_degree;
+        let points = coefficients / 2;
+        let (resource, kind, start, latency, each, parts) = match stage {
+            Stage::Rotate => {
+                let rotated = round.steps.steps[number].rotates.len() as u64;
+                (core.rotator, kinds.rotate, -c.rotate, c.rotate, coefficients, rotated)
+            }
+            Stage::Decompose => (core.decomposer, kinds.decompose, 0, c.decompose, coefficients, rows()),
+            Stage::Forward => (core.fft, kinds.forward, c.decompose, c.forward, points, rows()),
+            Stage::Multiply => {
+                let products = rows() * u64::from(round.steps.polynomials);
+                (core.vma, kinds.multiply, c.to_multiply(), c.multiply, points, products)
+            }
+            Stage::Inverse => (core.ifft, kinds.inverse, 0, c.backward, points, columns()),
+            Stage::Accumulate => {
+                (core.accumulator, kinds.accumulate, c.backward, c.accumulate, coefficients, columns())
+            }
+        };
+        let cycles = if matches!(stage, Stage::Inverse | Stage::Accumulate) { c.drain } else { c.polynomial };
+        Row { unit: (resource, kind), start: round.at.start + start, cycles, latency, work: each * parts, parts }
+    }
+
+    fn access(&self, round: &Round<'_, At>, stage: Stage, datum: Datum, value: Value) -> Access {
+        let At { core, wave, sums, .. } = round.at;
+        let (core, layout, steps) = (&self.chip.cores[core], &self.tasks.layout, round.steps);
+        let (polynomial, spectrum, columns) =
+            (layout.sizes.polynomial, layout.sizes.spectrum, u64::from(steps.polynomials));
+        let rows = |step: usize| steps.steps[step].rows.len() as u64;
+        let inverses = |drain: usize| &steps.drains[drain].inverses;
+        let (memory, offset, bytes) = match datum {
+            Datum::Accumulator { polynomial: number, .. } => {
+                (core.local, layout.resident.entry(wave) + u64::from(number) * polynomial, polynomial)
+            }
+            // The decomposer's buffer keeps a polynomial for all steps that use its digits.
+            Datum::Rotated(number) => (core.rotated, u64::from(number % steps.held) * polynomial, polynomial),
+            Datum::Digits(step) => (core.digits, 0, rows(step) * polynomial),
+            Datum::Spectrum(step) => (core.spectrum, 0, rows(step) * spectrum),
+            Datum::Key(step) => (core.key, 0, rows(step) * columns * spectrum),
+            Datum::Running(_) => (core.sum, 0, columns * spectrum),
+            // On the wire to the inverse transforms, or in one of the buffers before them.
+            Datum::Sum(drain) => {
+                let at = match inverses(drain).first() {
+                    Some(first) if self.machine.accumulates => (1 + sums) * columns + u64::from(first.column),
+                    _ => 0,
+                };
+                (core.sum, at * spectrum, inverses(drain).len() as u64 * spectrum)
+            }
+            Datum::Product(drain) => (core.product, 0, inverses(drain).len() as u64 * polynomial),
+            Datum::Partial(column, _) => (core.sums, u64::from(column) * polynomial, polynomial),
+        };
+        let accumulator = matches!((stage, datum), (Stage::Rotate, Datum::Accumulator { .. }));
+        let order = if accumulator { Order::Any } else { Order::Stream };
+        let mut access = access(memory, offset, bytes, value, (0, 0), order);
+        // The rotator has two pointers.
+        access.bytes *= if accumulator { 2 } else { 1 };
+        access
+    }
+
+    fn amount(&self, round: &Round<'_, At>) -> Access {
+        let (layout, amounts) = (&self.tasks.layout, self.amounts(round.rotation.op, round.ciphertext));
+        let (local, at) = (self.chip.cores[round.at.core].local, layout.rotations(round.at.wave));
+        let mut amounts = access(local, at, layout.sizes.rotations, amounts, (0, 0), Order::Any);
+        amounts.bytes = COEFFICIENT_BYTES;
+        amounts
+    }
 }
 
 impl Emitter<'_> {
@@ -98,47 +191,9 @@ impl Emitter<'_> {
         self.builder.event(Event { resource, start, occupancy: occupancy as u32, work, parts, op, reads, writes });
     }
 
-    fn key(&self, iteration: u32, steps: &Steps, step: usize) -> Value {
-        let columns = |row| (0..steps.polynomials).map(move |column| Meaning::Key { row, column, iteration });
-        let keys = steps.steps[step].rows.iter().flat_map(|row| columns(row.row));
-        self.labels.value(self.chip.classes.bootstrap_key, keys)
-    }
-
     fn key_bytes(&self, steps: &Steps, step: usize) -> u64 {
         let rows = steps.steps[step].rows.len() as u64;
         rows * u64::from(steps.polynomials) * self.tasks.layout.sizes.spectrum
-    }
-
-    /// Loads the key of an iteration, striped over its channels.
-    fn load_key(&mut self, operation: u32, iteration: u32, steps: &Steps, times: &IterationTimes, base: i64) {
-        let (c, layout) = (self.timeline.steps, self.tasks.layout);
-        let channels = self.machine.key_channels;
-        let stripe = layout.sizes.key.div_ceil(channels);
-        let kind = self.chip.kinds.key;
-        let (sent, arrival) = ((0, c.key - 1), (c.memory, c.memory + c.key - 1));
-        for index in 0..channels {
-            let (from, to) = (index * stripe, ((index + 1) * stripe).min(layout.sizes.key));
-            let (mut reads, mut writes, mut first) = (Vec::new(), Vec::new(), 0);
-            for step in 0..steps.steps.len() {
-                let past = first + self.key_bytes(steps, step);
-                let (begin, end) = (from.max(first), to.min(past));
-                if begin < end {
-                    let key = self.key(iteration, steps, step);
-                    let at = layout.keys.entry(u64::from(times.buffer)) + begin;
-                    reads.push(access(self.chip.hbm, 0, end - begin, key, sent, Order::Any));
-                    writes.push(access(self.chip.global, at, end - begin, key, arrival, Order::Any));
-                }
-                first = past;
-            }
-            if reads.is_empty() {
-                continue;
-            }
-            let resource = self.chip.channels[index as usize];
-            let (start, work) = (times.key - base, to - from);
-            let action = Action { resource, start, occupancy: c.key, work, parts: 1 };
-            let op = OpRef { kind, kernel_op: operation, body_op: Value::NONE, ciphertext: Value::NONE, iteration };
-            self.push(&action, op, reads, writes);
-        }
     }
 
     fn iteration(
@@ -151,29 +206,37 @@ impl Emitter<'_> {
         base: i64,
     ) {
         let Some(rotation) = Rotation::new(self.program, &self.lookups, work.blind_rotation) else { return };
-        self.load_key(rotation.op, number, steps, times, base);
-        let chip = self.chip.clone();
+        let (c, chip) = (self.timeline.steps, self.chip.clone());
+        let key = self.tasks.layout.keys.entry(u64::from(times.buffer));
+        let transfer = KeyTransfer {
+            kind: chip.kinds.key,
+            channels: &chip.channels[..self.machine.key_channels as usize],
+            start: times.key - base,
+            cycles: c.key,
+            latency: c.memory,
+            from: chip.hbm,
+            to: (chip.global, key),
+            polynomial: self.tasks.layout.sizes.spectrum,
+        };
+        self.load_key(rotation.op, steps, number, &transfer);
         for (wave, starts) in (0..).zip(&times.waves) {
             let (drains, sums) = (&times.drains[wave as usize], u64::from(times.sums[wave as usize]));
-            let assignments: Vec<Assignment<'_>> = self
-                .assignments(epoch, wave)
-                .map(|(core, ciphertext)| Assignment {
-                    core: &chip.cores[core],
-                    ciphertext,
-                    wave,
-                    sums,
-                    rotation,
-                    iteration: number,
-                })
-                .collect();
-            let mut key_at = self.tasks.layout.keys.entry(u64::from(times.buffer));
+            let round = |(core, ciphertext), start: i64| {
+                let at = At { core, wave, sums, start: start - base };
+                Round { rotation, steps, ciphertext, iteration: number, at }
+            };
+            let assigned: Vec<(usize, u32)> = self.assignments(epoch, wave).collect();
+            let mut key_at = key;
             for (step, &start) in starts.iter().enumerate() {
-                key_at += self.multicast(&assignments, steps, step, start - base, key_at);
-                for assignment in &assignments {
-                    self.step(assignment, steps, step, start - base);
-                    for (drain, _) in steps.drained(step) {
-                        self.drain(assignment, steps, drain, drains[drain] - base);
+                let rounds: Vec<Round<'_, At>> = assigned.iter().map(|&one| round(one, start)).collect();
+                key_at += self.multicast(&rounds, step, start - base, key_at);
+                for (&one, here) in assigned.iter().zip(&rounds) {
+                    let rotates = &steps.steps[step].rotates;
+                    if !rotates.is_empty() {
+                        self.rotate(here, step, rotates.iter().copied());
                     }
+                    self.pass(here, step, self.machine.accumulates);
+                    steps.drained(step).for_each(|(drain, _)| self.drain(&round(one, drains[drain]), drain));
                 }
             }
         }
@@ -181,230 +244,38 @@ impl Emitter<'_> {
 
     /// Sends the key polynomials of a step to all cores with a ciphertext; returns their bytes in the global
     /// scratchpad.
-    fn multicast(&mut self, assignments: &[Assignment<'_>], steps: &Steps, step: usize, start: i64, at: u64) -> u64 {
+    fn multicast(&mut self, rounds: &[Round<'_, At>], step: usize, start: i64, at: u64) -> u64 {
         let c = self.timeline.steps;
+        let Some(&Round { rotation, steps, iteration, .. }) = rounds.first() else { return 0 };
         let bytes = self.key_bytes(steps, step);
-        let Some(assignment) = assignments.first() else { return bytes };
-        let key = self.key(assignment.iteration, steps, step);
+        let key = self.key(steps, step, iteration);
         let read = access(self.chip.global, at, bytes, key, (0, c.polynomial - 1), Order::Any);
         let out = (KEY_HOP - 1, KEY_HOP + c.polynomial - 2);
-        let writes: Vec<Access> = assignments
-            .iter()
-            .map(|assignment| access(assignment.core.key, 0, bytes, key, out, Order::Stream))
-            .collect();
-        let kind = self.chip.kinds.multicast;
-        let start = start + c.to_multiply() - KEY_HOP;
-        let (kernel_op, iteration) = (assignment.rotation.op, assignment.iteration);
-        let op = OpRef { kind, kernel_op, body_op: step as u32, ciphertext: Value::NONE, iteration };
+        let cores = &self.chip.cores;
+        let write = |round: &Round<'_, At>| access(cores[round.at.core].key, 0, bytes, key, out, Order::Stream);
+        let (kind, start) = (self.chip.kinds.multicast, start + c.to_multiply() - KEY_HOP);
+        let op = OpRef { kind, kernel_op: rotation.op, body_op: step as u32, ciphertext: Value::NONE, iteration };
+        let writes = rounds.iter().map(write).collect();
         self.sent(Sent { buses: &self.chip.key_buses.clone(), start, occupancy: c.polynomial, op }, &[read], writes);
         bytes
     }
 
-    /// One polynomial of an accumulator after `iteration` iterations.
-    fn accumulator(
-        &self,
-        assignment: &Assignment<'_>,
-        iteration: u32,
-        polynomial: u32,
-        span: (i64, i64),
-        order: Order,
-    ) -> Access {
-        let sizes = self.tasks.layout.sizes;
-        let at = self.tasks.layout.resident.entry(assignment.wave) + u64::from(polynomial) * sizes.polynomial;
-        let lookup = assignment.rotation.first + assignment.ciphertext;
-        let meaning = Meaning::Body { value: BodyValue(polynomial), lookup, iteration };
-        let value = self.labels.value(self.chip.classes.accumulator, [meaning]);
-        access(assignment.core.local, at, sizes.polynomial, value, span, order)
-    }
-
-    /// An event of `assignment` on one of its core's units; `number` is that of its step or drain.
-    fn on_unit(
-        &mut self,
-        assignment: &Assignment<'_>,
-        (kind, resource, number): (KindId, Resource, usize),
-        (start, occupancy): (i64, i64),
-        (work, parts): (u64, u64),
-        (reads, writes): (Vec<Access>, Vec<Access>),
-    ) {
-        let (kernel_op, ciphertext, iteration) = (assignment.rotation.op, assignment.ciphertext, assignment.iteration);
-        let op = OpRef { kind, kernel_op, body_op: number as u32, ciphertext, iteration };
-        self.push(&Action { resource, start, occupancy, work, parts: parts as u32 }, op, reads, writes);
-    }
-
-    /// A value that packs `values` of the body in `assignment`'s iteration.
-    fn values(
-        &self,
-        assignment: &Assignment<'_>,
-        class: ClassId,
-        values: impl IntoIterator<Item = BodyValue>,
-    ) -> Value {
-        let (lookup, iteration) = (assignment.rotation.first + assignment.ciphertext, assignment.iteration);
-        let meanings = values.into_iter().map(|value| Meaning::Body { value, lookup, iteration });
-        self.labels.value(class, meanings)
-    }
-
-    /// Events of a step, from the rotator to the multipliers.
-    fn step(&mut self, assignment: &Assignment<'_>, steps: &Steps, number: usize, start: i64) {
-        let c = self.timeline.steps;
-        let sizes = self.tasks.layout.sizes;
-        let (classes, kinds, core) = (self.chip.classes, self.chip.kinds, assignment.core);
-        let step = &steps.steps[number];
-        let (rows, columns) = (step.rows.len() as u64, u64::from(steps.polynomials));
-        let points = sizes.ring_degree / 2;
-        let span = (0, c.polynomial - 1);
-        let out = |latency: i64| (latency - 1, latency + c.polynomial - 2);
-        let occupied = |start| (start, c.polynomial);
-        // The decomposer's buffer keeps a polynomial for all steps that use its digits.
-        let held = |emitter: &Self, polynomial: u32, span| {
-            let at = u64::from(polynomial % steps.held) * sizes.polynomial;
-            let mut rows = steps.steps.iter().flat_map(|step| &step.rows);
-            let row = rows.find(|row| row.polynomial == polynomial);
-            let rotated = row.map(|row| assignment.rotation.rotated(row.operation));
-            let value = emitter.values(assignment, classes.rotated, rotated);
-            access(core.rotated, at, sizes.polynomial, value, span, Order::Stream)
-        };
-        if !step.rotates.is_empty() {
-            let mut reads = Vec::new();
-            for &polynomial in &step.rotates {
-                let mut pointers = self.accumulator(assignment, assignment.iteration, polynomial, span, Order::Any);
-                pointers.bytes *= 2;
-                reads.push(pointers);
-            }
-            let amounts = self.amounts(assignment.rotation.op, assignment.ciphertext);
-            let at = self.tasks.layout.rotations(assignment.wave);
-            let mut amounts = access(core.local, at, sizes.rotations, amounts, (0, 0), Order::Any);
-            amounts.bytes = COEFFICIENT_BYTES;
-            reads.push(amounts);
-            let writes = step.rotates.iter().map(|&polynomial| held(self, polynomial, out(c.rotate))).collect();
-            let count = step.rotates.len() as u64;
-            let unit = (kinds.rotate, core.rotator, number);
-            let work = (sizes.ring_degree * count, count);
-            self.on_unit(assignment, unit, occupied(start - c.rotate), work, (reads, writes));
-        }
-        let stream = |memory, bytes, value, span| access(memory, 0, bytes, value, span, Order::Stream);
-        let rotation = assignment.rotation;
-        let operations = || step.rows.iter().map(|row| row.operation);
-        let digits = self.values(assignment, classes.digits, operations().map(|op| rotation.digits(op)));
-        let digits = |span| stream(core.digits, rows * sizes.polynomial, digits, span);
-        let spectrum = self.values(assignment, classes.spectrum, operations().map(|op| rotation.result(op)));
-        let spectrum = |span| stream(core.spectrum, rows * sizes.spectrum, spectrum, span);
-
-        let reads = step.polynomials().into_iter().map(|polynomial| held(self, polynomial, span)).collect();
-        let unit = (kinds.decompose, core.decomposer, number);
-        let work = (sizes.ring_degree * rows, rows);
-        self.on_unit(assignment, unit, occupied(start), work, (reads, vec![digits(out(c.decompose))]));
-
-        let unit = (kinds.forward, core.fft, number);
-        let moved = (vec![digits(span)], vec![spectrum(out(c.forward))]);
-        self.on_unit(assignment, unit, occupied(start + c.decompose), (points * rows, rows), moved);
-
-        let key = self.key(assignment.iteration, steps, number);
-        let key = access(core.key, 0, rows * columns * sizes.spectrum, key, span, Order::Stream);
-        let mut reads = vec![spectrum(span), key];
-        let before = number.checked_sub(1).filter(|_| self.machine.accumulates);
-        reads.extend(before.map(|before| self.running(assignment, steps, before, span)));
-        let sums = |(drain, _): (usize, &Drain)| self.sum(assignment, steps, drain, out(c.multiply));
-        let mut writes: Vec<Access> = steps.drained(number).map(sums).collect();
-        if writes.is_empty() {
-            writes.push(self.running(assignment, steps, number, out(c.multiply)));
-        }
-        let unit = (kinds.multiply, core.vma, number);
-        let products = rows * columns;
-        self.on_unit(
-            assignment,
-            unit,
-            occupied(start + c.to_multiply()),
-            (points * products, products),
-            (reads, writes),
-        );
-    }
-
-    /// Sums of all columns up to step `step`, in the buffer for running sums.
-    fn running(&self, assignment: &Assignment<'_>, steps: &Steps, step: usize, span: (i64, i64)) -> Access {
-        let bytes = u64::from(steps.polynomials) * self.tasks.layout.sizes.spectrum;
-        let last = steps.steps[step].rows.last().map_or(0, |row| row.row);
-        let sums = (0..steps.polynomials).map(|column| assignment.rotation.product(last, column));
-        let value = self.values(assignment, self.chip.classes.running, sums);
-        access(assignment.core.sum, 0, bytes, value, span, Order::Stream)
-    }
-
-    /// The complete sums of a drain, on the wire to the inverse transforms or in one of the buffers before them.
-    fn sum(&self, assignment: &Assignment<'_>, steps: &Steps, drain: usize, span: (i64, i64)) -> Access {
-        let inverses = &steps.drains[drain].inverses;
-        let spectrum = self.tasks.layout.sizes.spectrum;
-        let at = match inverses.first() {
-            Some(first) if self.machine.accumulates => {
-                ((1 + assignment.sums) * u64::from(steps.polynomials) + u64::from(first.column)) * spectrum
-            }
-            _ => 0,
-        };
-        let sums = inverses.iter().map(|inverse| assignment.rotation.sum(inverse.operation));
-        let value = self.values(assignment, self.chip.classes.sum, sums);
-        access(assignment.core.sum, at, inverses.len() as u64 * spectrum, value, span, Order::Stream)
-    }
-
-    /// Events of a drain, from the inverse transforms to the accumulators.
-    fn drain(&mut self, assignment: &Assignment<'_>, steps: &Steps, number: usize, start: i64) {
-        let c = self.timeline.steps;
-        let sizes = self.tasks.layout.sizes;
-        let (classes, kinds, core) = (self.chip.classes, self.chip.kinds, assignment.core);
-        let inverses = &steps.drains[number].inverses;
-        let columns = inverses.len() as u64;
-        let span = (0, c.drain - 1);
-        let out = |latency: i64| (latency - 1, latency + c.drain - 2);
-        let products = inverses.iter().map(|inverse| assignment.rotation.result(inverse.operation));
-        let product = self.values(assignment, classes.product, products);
-        let product = |span| access(core.product, 0, columns * sizes.polynomial, product, span, Order::Stream);
-        let moved = (vec![self.sum(assignment, steps, number, span)], vec![product(out(c.backward))]);
-        let work = (sizes.ring_degree / 2 * columns, columns);
-        self.on_unit(assignment, (kinds.inverse, core.ifft, number), (start, c.drain), work, moved);
-
-        let mut reads = vec![product(span)];
-        let mut writes = Vec::new();
-        for inverse in inverses {
-            let column = inverse.column;
-            let partial = |emitter: &Self, taken: usize, span| {
-                let at = u64::from(column) * sizes.polynomial;
-                let of_column = |inverse: &&Inverse| inverse.column == column;
-                let inverse = steps.drains.iter().flat_map(|drain| &drain.inverses).filter(of_column).nth(taken);
-                let added = inverse.map(|inverse| assignment.rotation.added(inverse.operation));
-                let value = emitter.values(assignment, classes.partial, added);
-                access(core.sums, at, sizes.polynomial, value, span, Order::Stream)
-            };
-            let (last, order) = steps.order(number, column);
-            // The first addend is the old accumulator.
-            reads.push(match order.checked_sub(1) {
-                None => self.accumulator(assignment, assignment.iteration, column, span, Order::Stream),
-                Some(before) => partial(self, before, span),
-            });
-            writes.push(match last {
-                true => {
-                    self.accumulator(assignment, assignment.iteration + 1, column, out(c.accumulate), Order::Stream)
-                }
-                false => partial(self, order, out(c.accumulate)),
-            });
-        }
-        let unit = (kinds.accumulate, core.accumulator, number);
-        let work = (sizes.ring_degree * columns, columns);
-        self.on_unit(assignment, unit, (start + c.backward, c.drain), work, (reads, writes));
-    }
-
     /// Streams the finished accumulators of a wave to the key-switch clusters' memory.
     fn extraction(&mut self, epoch: &Epoch, work: &Bootstraps, wave: u64, start: i64) {
-        let c = self.timeline.steps;
-        let layout = self.tasks.layout;
+        let (c, tasks) = (self.timeline.steps, self.tasks);
+        let layout = tasks.layout;
         let sizes = layout.sizes;
         let kind = self.chip.kinds.extract;
         let Some(rotation) = Rotation::new(self.program, &self.lookups, work.blind_rotation) else { return };
         let chip = self.chip.clone();
         for (core, ciphertext) in self.assignments(epoch, wave) {
-            let core = &chip.cores[core];
             let iteration = sizes.lwe_dimension as u32;
-            let assignment = Assignment { core, ciphertext, wave, sums: 0, rotation, iteration };
+            let at = At { core, wave, sums: 0, start };
+            let core = &chip.cores[core];
+            let round = Round { rotation, steps: &tasks.steps[&work.blind_rotation], ciphertext, iteration, at };
             let mut reads = Vec::new();
             for polynomial in 0..sizes.polynomials as u32 {
-                let mut read =
-                    self.accumulator(&assignment, iteration, polynomial, (0, c.extraction() - 1), Order::Stream);
+                let mut read = self.accumulator(&round, (polynomial, false), (0, c.extraction() - 1));
                 // Only the constant coefficient of the body polynomial is read.
                 if u64::from(polynomial) + 1 == sizes.polynomials {
                     read.bytes = COEFFICIENT_BYTES;
