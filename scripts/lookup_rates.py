@@ -44,7 +44,7 @@ def timed_dimension(parameters: dict[str, Any]) -> int:
 def one_of_a_batch(parameters: dict[str, Any], program: str, unroll: int | None = None) -> float:
     """Milliseconds of a built-in program per further ciphertext, with fewer secret bits."""
     from polyfabric import _native
-    from polyfabric.schemes.tfhe import ElementContext, ElementPlan
+    from polyfabric.schemes.tfhe import ElementContext, TfhePlan
 
     fewer = {**parameters, "name": "timed", "lwe_dimension": timed_dimension(parameters), "sources": {}}
     few = _native.Parameters.from_json(json.dumps(fewer))
@@ -53,7 +53,7 @@ def one_of_a_batch(parameters: dict[str, Any], program: str, unroll: int | None 
     server = context.server_key(client)
 
     def seconds(count: int) -> float:
-        planned = ElementPlan.built_in(program, few, count, unroll=unroll)
+        planned = TfhePlan.built_in(program, few, count, unroll=unroll)
         inputs = {"x": [0] * count}
         ciphertexts = client.encrypt(planned.signature, inputs)
         times = []

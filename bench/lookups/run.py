@@ -34,7 +34,7 @@ from polyfabric.host import memory
 from polyfabric.schemes.lanes import LanePlan
 from polyfabric.schemes.options import PlanOptions
 from polyfabric.schemes.rns import SlotContext
-from polyfabric.schemes.tfhe import ElementPlan
+from polyfabric.schemes.tfhe import TfhePlan
 
 PEER = Path(__file__).with_name("openfhe_peer.py")
 BATCH = {1: 1 << 15, 4: 1 << 15, 8: 1 << 16}
@@ -130,7 +130,7 @@ class Ours:
 
 def one_by_one(program: pf.Program, given: Arrays, wanted: Arrays) -> dict[str, Any]:
     """Processor seconds of a value with TFHE, of a few of the batch, after one to warm up."""
-    plan = ElementPlan.make(program, PlanOptions().checked(program))
+    plan = TfhePlan.make(program, PlanOptions().checked(program))
     client = plan.context.generate()
     server = plan.context.server_key(client)
     times, wrong = [], 0

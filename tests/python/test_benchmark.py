@@ -50,6 +50,6 @@ def test_a_wrong_result_is_reported_and_ends_with_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = {"result": np.full(8, 9j)}
-    monkeypatch.setattr("polyfabric.schemes.rns.SlotPlan.decrypt", lambda *_: wrong)
+    monkeypatch.setattr("polyfabric.schemes.rns.RnsPlan.decrypt", lambda *_: wrong)
     assert cli.main(["bench"], standalone_mode=False) == 1
     assert "wrong" in capsys.readouterr().out

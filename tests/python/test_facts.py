@@ -9,7 +9,7 @@ import pytest
 from polyfabric.language.traced import TracedProgram
 from polyfabric.run import execution
 from polyfabric.schemes.facts import ElementMemory, ElementNoise, SlotFacts
-from polyfabric.schemes.rns import SlotPlan
+from polyfabric.schemes.rns import RnsPlan
 
 CASES = [
     (costed_programs.ckks_polynomial, {}),
@@ -41,7 +41,7 @@ def differences(value: Any, declared: Any, place: str) -> list[str]:
 @pytest.mark.parametrize(("program", "options"), CASES, ids=lambda case: getattr(case, "name", ""))
 def test_a_plan_has_the_declared_facts(program: TracedProgram, options: dict[str, Any]) -> None:
     plan = execution.plan(program, **options)
-    if isinstance(plan, SlotPlan):
+    if isinstance(plan, RnsPlan):
         assert not differences(plan.facts, SlotFacts, "facts")
     else:
         assert not differences(plan.noise, ElementNoise, "noise") + differences(plan.memory, ElementMemory, "memory")

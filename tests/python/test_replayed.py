@@ -19,7 +19,7 @@ from polyfabric.run.execution import run_plan
 from polyfabric.run.keys import Keys
 from polyfabric.schemes.options import PlanOptions
 from polyfabric.schemes.parameters import named
-from polyfabric.schemes.tfhe import ElementPlan
+from polyfabric.schemes.tfhe import TfhePlan
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINES = ("fpt", "strix", "morphling", str(ROOT / "examples" / "own-tfhe-machine.toml"))
@@ -295,15 +295,15 @@ def machine(name: str, parameters: str = RING, readings: tuple[str, ...] = ()) -
 @cache
 def keys(parameters: str) -> Keys:
     """Keys of a set: all programs share them."""
-    return Keys.generate(ElementPlan.make(CASES["looked_up"].program, PlanOptions(parameters=parameters)))
+    return Keys.generate(TfhePlan.make(CASES["looked_up"].program, PlanOptions(parameters=parameters)))
 
 
-def planned(name: str, on: Machine, parameters: str = RING, key_switch: str | None = None) -> ElementPlan:
+def planned(name: str, on: Machine, parameters: str = RING, key_switch: str | None = None) -> TfhePlan:
     options = PlanOptions(parameters=parameters, machine=on, max_failure=0)
-    return ElementPlan.make(CASES[name].program, options, key_switch=key_switch)
+    return TfhePlan.make(CASES[name].program, options, key_switch=key_switch)
 
 
-def expect_replayed(plan: ElementPlan, name: str) -> None:
+def expect_replayed(plan: TfhePlan, name: str) -> None:
     """Times the program, carries out the schedule that was timed, and compares what it decrypts to with Python's integers."""
     case = CASES[name]
     timed = plan.machine.simulate(plan)
@@ -401,7 +401,7 @@ def test_random_programs_are_replayed(on):
     for seed in range(8):
         own = drawn(random.Random(seed))
         options = PlanOptions(parameters=RING, machine=machine(on), max_failure=0)
-        done = run_plan(ElementPlan.make(own.program, options), own.values, keys=keys(RING))
+        done = run_plan(TfhePlan.make(own.program, options), own.values, keys=keys(RING))
         assert list(done.outputs.values()) == own.expected, seed
 
 

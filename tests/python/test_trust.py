@@ -17,7 +17,7 @@ import polyfabric as pf
 import pytest
 from damage import flipped as flipped_bytes
 from polyfabric.host.units import security
-from polyfabric.schemes.tfhe import ElementPlan
+from polyfabric.schemes.tfhe import TfhePlan
 from rejects import rejects
 
 ROOT = Path(__file__).parents[2]
@@ -272,7 +272,7 @@ def test_programs_on_slots_state_how_likely_their_bounds_are_passed() -> None:
 
 @pytest.mark.parametrize("name", ["pbs", "pbs+ks", "keyswitch"])
 def test_a_built_in_program_states_its_whole_batch_and_bounds_its_phases(name: str) -> None:
-    one, many = (ElementPlan.built_in(name, "polyfabric-3-p128-t64", batch) for batch in (1, 64))
+    one, many = (TfhePlan.built_in(name, "polyfabric-3-p128-t64", batch) for batch in (1, 64))
     assert many.log2_failure == pytest.approx(one.log2_failure + 6)
     # Within half the distance of two messages, and so much less that a damaged phase is seen.
     half = 2.0 ** -(one.noise["message_bits"] + 2)

@@ -7,7 +7,7 @@ import json
 import polyfabric as pf
 import pytest
 from polyfabric.language.program import TfheProgram
-from polyfabric.schemes.tfhe import ElementPlan
+from polyfabric.schemes.tfhe import TfhePlan
 
 
 def wraps(program: pf.Program, **inputs) -> list[tuple]:
@@ -90,7 +90,7 @@ def test_programs_without_a_function_are_compared_with_their_digits() -> None:
     flat = program.flatten({"x": 20})
     for kind in (program, restored):
         plan = kind.plan()
-        assert isinstance(plan, ElementPlan)
+        assert isinstance(plan, TfhePlan)
         assert plan.evaluate(flat).values == program.native.evaluate(flat)
     assert len(program.plan().evaluate(flat).wrapped) == 1
 

@@ -30,7 +30,7 @@ from ..run.execution import execute, expect_threads
 from ..run.keys import Keys, matching
 from ..run.runnable_programs import Program, program
 from ..schemes.options import PlanOptions
-from ..schemes.tfhe import ElementPlan
+from ..schemes.tfhe import TfhePlan
 
 Board = NDArray[np.bool_]
 """Rows of cells, alive or dead."""
@@ -221,7 +221,7 @@ def prepare(
     max_failure: float | None = None,
     secret: str | None = None,
     unroll: int | None = None,
-) -> tuple[ElementPlan, float]:
+) -> tuple[TfhePlan, float]:
     """The plan of one generation, and log2 of the failure probability of all generations.
 
     A generation takes what the one before left, which has more noise than fresh ciphertexts: set, key switch and failure are those of two
@@ -231,7 +231,7 @@ def prepare(
     accepted, share = options.accepted_failure, log2(generations)
     # Plan with a named set whatever its noise, to report the failure probability of all generations.
     wanted = accepted - share if parameters is None else 0.0
-    two = ElementPlan.make(life(rows, columns, 2), replace(options, max_failure=wanted))
+    two = TfhePlan.make(life(rows, columns, 2), replace(options, max_failure=wanted))
     failure = two.log2_failure + share
     if parameters is not None and failure > accepted:
         most = int(2.0 ** (accepted - two.log2_failure))
@@ -241,7 +241,7 @@ def prepare(
             f"set, or accept it with --max-failure {ceil(failure)}"
         )
     same = replace(options, parameters=two.parameters, max_failure=0.0)
-    return ElementPlan.make(life(rows, columns), same, key_switch=two.key_switch), failure
+    return TfhePlan.make(life(rows, columns), same, key_switch=two.key_switch), failure
 
 
 def play(

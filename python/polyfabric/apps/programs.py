@@ -32,7 +32,7 @@ from ..schemes.context import STANDARD_SECURITY
 from ..schemes.options import BLOCK_BINARY, DERIVED, PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.slot_parameters import longest_table
-from ..schemes.tfhe import DEFAULT_SETS, ElementPlan, expect_secret, expect_security, named_parameters
+from ..schemes.tfhe import DEFAULT_SETS, TfhePlan, expect_secret, expect_security, named_parameters
 from ..schemes.ways import AUTO, SLOTS, TFHE
 from . import (
     bgv_bootstrapping,
@@ -290,8 +290,8 @@ def default_set(name: str, machine: Machine | None) -> str:
     if machine is None:
         return DEFAULT_SET
 
-    def held(parameters: str) -> ElementPlan:
-        plan = ElementPlan.built_in(name, parameters, 1, machine=machine)
+    def held(parameters: str) -> TfhePlan:
+        plan = TfhePlan.built_in(name, parameters, 1, machine=machine)
         machine.simulate(plan)
         return plan
 
@@ -311,9 +311,9 @@ def default_set(name: str, machine: Machine | None) -> str:
     return min(plans, key=lambda plan: plan.log2_failure).parameters.name
 
 
-def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> ElementPlan:
+def timed(name: str, parameters: str | None, batch: int, machine: Machine) -> TfhePlan:
     """Plans a built-in program for timing, with any noise."""
-    return ElementPlan.built_in(name, parameters or default_set(name, machine), batch, machine=machine)
+    return TfhePlan.built_in(name, parameters or default_set(name, machine), batch, machine=machine)
 
 
 def planned_to_time(
@@ -397,7 +397,7 @@ def _longest_table(options: PlanOptions) -> int | None:
     return own and min(own, LONG)
 
 
-def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
+def _built_in(name: str, options: PlanOptions, batch: int) -> TfhePlan:
     """Plans a built-in program; rejects an unacceptable failure probability."""
     machine = options.machine
     if options.circuit_privacy is not None:
@@ -412,7 +412,7 @@ def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
     options = replace(options, parameters=chosen)
     if options.widths == DERIVED and machine is not None:
         machine = machine.with_derived_widths(named_parameters(chosen) if isinstance(chosen, str) else chosen)
-    made = ElementPlan.built_in(name, chosen, batch, machine=machine, unroll=options.unroll)
+    made = TfhePlan.built_in(name, chosen, batch, machine=machine, unroll=options.unroll)
     options.checked(made.program)
     expect_security(made.program, made.parameters, options)
     expect_secret(made.program, made.parameters, options.secret)
@@ -428,11 +428,11 @@ def _built_in(name: str, options: PlanOptions, batch: int) -> ElementPlan:
     return made
 
 
-def _too_narrow(made: ElementPlan, accepted: float) -> str:
+def _too_narrow(made: TfhePlan, accepted: float) -> str:
     """A remedy if only the machine's widths make a built-in program fail."""
     if made.machine is None:
         return ""
-    here = ElementPlan.built_in(made.program.name, made.parameters, made.kernel.lookups, unroll=made.unroll)
+    here = TfhePlan.built_in(made.program.name, made.parameters, made.kernel.lookups, unroll=made.unroll)
     widths = made.machine.widths(made.parameters)
     if here.log2_failure > accepted or widths is None:
         return ""

@@ -20,8 +20,8 @@ from ..reports import Report
 from ..reports.tables import print_table
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Plan
-from ..schemes.rns import SlotPlan
-from ..schemes.tfhe import ElementPlan
+from ..schemes.rns import RnsPlan
+from ..schemes.tfhe import TfhePlan
 from . import machine_choices, memory_option, named, places
 from .console import grid, out, print_json, security_warnings, warning_line
 from .simulate_rounds import folded, is_given, steps
@@ -208,19 +208,19 @@ def simulate(
     )
     with security_warnings(), working(f"mapping {program} onto {machine.name} and checking every event"):
         planned = _planned(program, options, machine, batch, asked.of_plans())
-        if isinstance(planned, ElementPlan):
+        if isinstance(planned, TfhePlan):
             asked.expect_nothing_of_slots(program)
         elif trace_folder is not None:
             to_trace(planned, trace_folder)
         # A plan with derived widths has its own machine.
-        timed = planned.machine if isinstance(planned, ElementPlan) and planned.machine else machine
+        timed = planned.machine if isinstance(planned, TfhePlan) and planned.machine else machine
         mapped: Mapped = (
             timed.map(planned, **choices) if load_file is None else timed.load(planned, load_file, **choices)
         )
         report = mapped.report()
         groups = mapped.groups() if show_groups and isinstance(mapped, MappedSlots) else []
         asked.write(mapped, report)
-    on_slots = planned if isinstance(planned, SlotPlan) else None
+    on_slots = planned if isinstance(planned, RnsPlan) else None
     if as_json:
         print_json(_data(report, on_slots, groups if show_groups else None, show_operations, show_steps))
     else:
@@ -286,7 +286,7 @@ def _expect_rounds(program: str, schedule: str | None) -> None:
         raise InputError(f"{program} is too long for a schedule without loops; leave --schedule out")
 
 
-def _show(report: Report, planned: SlotPlan | None, groups: list[dict[str, Any]], asked: _Asked) -> None:
+def _show(report: Report, planned: RnsPlan | None, groups: list[dict[str, Any]], asked: _Asked) -> None:
     """Prints the report and the requested tables."""
     report.print(out())
     if planned is not None:
@@ -333,7 +333,7 @@ def _planned(
 
 
 def _data(
-    report: Report, planned: SlotPlan | None, groups: list[dict[str, Any]] | None, operations: bool, steps: bool
+    report: Report, planned: RnsPlan | None, groups: list[dict[str, Any]] | None, operations: bool, steps: bool
 ) -> dict[str, Any]:
     """The report and the requested tables as data."""
     data = report.to_dict() if groups is None else {**report.to_dict(), "groups": groups}
@@ -348,7 +348,7 @@ def _data(
     return data
 
 
-def _operations(console: Console, planned: SlotPlan) -> None:
+def _operations(console: Console, planned: RnsPlan) -> None:
     """Homomorphic operations by kind and limbs; key switches, and the hints that they read, by limbs."""
     counts = planned.operation_counts()
     limbs = sorted({row["limbs"] for row in [*counts, *planned.facts["key_switches"]]}, reverse=True)

@@ -15,7 +15,7 @@ from ..host import units
 from ..host.progress import ProgressHook
 from ..language.slot_program import SlotProgram
 from ..run.execution import plan
-from ..schemes.rns import SlotPlan
+from ..schemes.rns import RnsPlan
 from .f1_figures import (
     FIGURE_10,
     beside_figure_9,
@@ -119,14 +119,14 @@ def paper_programs() -> list[tuple[str, Callable[[], SlotProgram], str]]:
 
 def _compiled(
     program: SlotProgram, parameters: str, machine: accelerators.Machine, key_switch: str
-) -> tuple[SlotProgram, SlotPlan, dict[str, Any]]:
+) -> tuple[SlotProgram, RnsPlan, dict[str, Any]]:
     """A program with its plan for a machine and the report of its schedule there."""
     planned = to_be_timed(program, parameters, machine, key_switch)
     # Without its schedule, which takes gigabytes.
     return program, planned, machine.simulate(planned).to_dict()
 
 
-def to_be_timed(program: SlotProgram, parameters: str, machine: accelerators.Machine, key_switch: str) -> SlotPlan:
+def to_be_timed(program: SlotProgram, parameters: str, machine: accelerators.Machine, key_switch: str) -> RnsPlan:
     """The plan for timing a program with its paper's set, at any security and, if the result is exact, any failure probability."""
     exact = program.scheme == "bgv"
     return plan(program, parameters, machine=machine, key_switch=key_switch, max_failure=0.0 if exact else None)
@@ -217,7 +217,7 @@ _TOO_LARGE = ("table3.lola_cifar",)
 """Cells whose programs are not compiled again for table 5, another reading or additional rows: their schedules take 16 GiB."""
 
 
-def _composition(planned: SlotPlan, report: dict[str, Any]) -> str:
+def _composition(planned: RnsPlan, report: dict[str, Any]) -> str:
     """The parts of a program's time: operations, hints, traffic, and the memory traffic alone."""
     uses = planned.facts["key_switches"]
     hints, switches = len({use["key"] for use in uses}), sum(use["count"] for use in uses)

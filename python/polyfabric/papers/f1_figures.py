@@ -17,7 +17,7 @@ from .rows import Reading, failed, of, predicted, untold
 if TYPE_CHECKING:
     from .. import _native
     from ..reports import Report
-    from ..schemes.rns import SlotPlan
+    from ..schemes.rns import RnsPlan
 
 _CLASSES = {
     "hints": "key-switch hints, compulsory",
@@ -270,7 +270,7 @@ def beside_figure_9(cell: str) -> list[str]:
     return [f"{share}.{cell}" for share in shares]
 
 
-def table_5(cell: str, machine: Machine, planned: SlotPlan | _native.RnsKernel, seconds: float) -> list[dict[str, Any]]:
+def table_5(cell: str, machine: Machine, planned: RnsPlan | _native.RnsKernel, seconds: float) -> list[dict[str, Any]]:
     """Rows `table5.CELL.*`: slowdown of a program with slower units or under CSR, relative to `seconds` on F1."""
     rows = []
     for column, options in _VARIANTS.items():

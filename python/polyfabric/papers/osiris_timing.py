@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..accelerators import machine as accelerators
 from ..language.slot_program import SlotProgram
 from ..run.execution import plan
-from ..schemes.rns import SlotPlan
+from ..schemes.rns import RnsPlan
 from ..schemes.slot_parameters import SlotParameters
 
 HOISTING = {"nh": "none", "sh": "single", "dh": "double"}
@@ -42,6 +42,6 @@ def readings(choices: Sequence[str]) -> list[dict[str, str | None]]:
     ]
 
 
-def planned(program: SlotProgram, parameters: str | SlotParameters, machine: accelerators.Machine) -> SlotPlan:
+def planned(program: SlotProgram, parameters: str | SlotParameters, machine: accelerators.Machine) -> RnsPlan:
     """A program's plan with the set's key switch, at any security."""
     return plan(program, parameters, machine=machine, key_switch="set", security=0)

@@ -10,7 +10,7 @@ from ..accelerators.machine import Machine
 from ..errors import SecurityWarning
 from ..language.program import TfheProgram
 from ..schemes.options import PlanOptions
-from ..schemes.tfhe import ElementPlan, named_parameters
+from ..schemes.tfhe import TfhePlan, named_parameters
 
 
 @contextmanager
@@ -21,8 +21,8 @@ def unwarned() -> Iterator[None]:
         yield
 
 
-def element_plan(program: TfheProgram, name: str, order: str, machine: Machine | None) -> ElementPlan:
+def element_plan(program: TfheProgram, name: str, order: str, machine: Machine | None) -> TfhePlan:
     """The plan with the key switch before or after a lookup, for timing at any noise."""
     parameters = named_parameters(name, warn=False)
     options = PlanOptions(parameters=parameters, machine=machine, max_failure=0.0)
-    return ElementPlan.make(program, options, key_switch=order)
+    return TfhePlan.make(program, options, key_switch=order)

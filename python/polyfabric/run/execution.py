@@ -22,8 +22,8 @@ from ..schemes.context import Ciphertexts, ServerKey
 from ..schemes.lanes import LanePlan
 from ..schemes.options import PlanOptions
 from ..schemes.plan import Execution, Plan, RunResult
-from ..schemes.rns import SlotPlan
-from ..schemes.tfhe import ElementPlan
+from ..schemes.rns import RnsPlan
+from ..schemes.tfhe import TfhePlan
 from ..schemes.ways import Ways
 from .keys import Keys, matching
 
@@ -35,7 +35,7 @@ GPU = "gpu"
 HERE = ("cpu", GPU, "interpreter")
 """Values of `on` that mean this computer."""
 
-PLANS: Mapping[str, type[Plan]] = {"elements": ElementPlan, "slots": SlotPlan, "lanes": LanePlan}
+PLANS: Mapping[str, type[Plan]] = {"elements": TfhePlan, "slots": RnsPlan, "lanes": LanePlan}
 """Plan classes by language."""
 
 

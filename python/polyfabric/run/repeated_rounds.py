@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .. import _native
     from ..accelerators.machine import Machine
     from ..host.progress import ProgressHook
-    from ..schemes.rns import SlotPlan
+    from ..schemes.rns import RnsPlan
     from ..schemes.slot_parameters import SlotParameters
 
 
@@ -109,7 +109,7 @@ def simulated(
     for done, body in enumerate(program.bodies):
         if progress is not None:
             progress(f"{program.name}: {body.name} on {machine.name}", done, steps)
-        planned: SlotPlan = plan(body.build(), parameters, machine=machine, key_switch="set", security=security)  # type: ignore[assignment]
+        planned: RnsPlan = plan(body.build(), parameters, machine=machine, key_switch="set", security=security)  # type: ignore[assignment]
         if mapper is None:
             given = planned.facts["parameters"]
             rounds = [(one.body, list(one.rotations.items())) for one in program.rounds]

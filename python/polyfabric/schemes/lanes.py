@@ -19,7 +19,7 @@ from ..language.types import SlotType
 from .context import Values
 from .options import PlanOptions
 from .plan import Execution, Expected, common
-from .rns import SlotContext, SlotPlan, SlotResult, expect_ends
+from .rns import RnsPlan, SlotContext, SlotResult, expect_ends
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class LaneContext(SlotContext):
 
 
 @dataclass(frozen=True, repr=False)
-class LanePlan(SlotPlan):
+class LanePlan(RnsPlan):
     """A program on integers with CKKS, its parameter set, and the cost of a run."""
 
     program: LaneProgram  # type: ignore[assignment]
 
     @classmethod
     def make(cls, program: LaneProgram, options: PlanOptions) -> LanePlan:  # type: ignore[override]
-        """As `SlotPlan.make`; refuses a set with which an output may round to another integer."""
+        """As `RnsPlan.make`; refuses a set with which an output may round to another integer."""
         if options.measure:
             raise InputError(
                 f"{program.name}: measure={options.measure!r} (--measure) measures errors of real numbers; integers are exact: leave it out"
@@ -98,7 +98,7 @@ class LanePlan(SlotPlan):
         return {"lookups": sum(node["op"] == "lookup" for node in self.facts["nodes"])}
 
     def facts_of_cost(self) -> dict[str, Any]:
-        """As `SlotPlan.facts_of_cost`, and the number of inputs at once."""
+        """As `RnsPlan.facts_of_cost`, and the number of inputs at once."""
         border = {"border": self.border} if self.program.shapes.rounds else {}
         return {**super().facts_of_cost(), "batch": self.program.batch, **border}
 

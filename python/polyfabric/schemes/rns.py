@@ -188,7 +188,7 @@ class SlotContext(Context):
 
 
 @dataclass(frozen=True, repr=False)
-class SlotPlan(Plan):
+class RnsPlan(Plan):
     """A program of CKKS or BGV, its parameter set, and the cost of a run."""
 
     program: SlotProgram
@@ -201,7 +201,7 @@ class SlotPlan(Plan):
     machine: Machine | None = field(default=None, repr=False)
 
     @classmethod
-    def make(cls, program: SlotProgram, options: PlanOptions) -> SlotPlan:
+    def make(cls, program: SlotProgram, options: PlanOptions) -> RnsPlan:
         """Chooses or checks the parameter set, places rescalings, and lowers; warns below 128 bits of security.
 
         With a machine, the compiler lowers for that machine's word size and operations.
@@ -484,7 +484,7 @@ class SlotPlan(Plan):
 class SlotResult(RunResult):
     """The result of an execution with CKKS or BGV."""
 
-    plan: SlotPlan
+    plan: RnsPlan
     distance: dict[str, float]
     """The largest distance of a slot from the result of the true functions, which polynomials approximate, by output; empty if
     the program approximates none."""

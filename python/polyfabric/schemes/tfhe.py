@@ -103,18 +103,16 @@ def expect_secret(program: TfheProgram, parameters: _native.Parameters, secret: 
         )
 
 
-def _with_derived_widths(program: TfheProgram, options: PlanOptions, key_switch: str | None) -> ElementPlan:
+def _with_derived_widths(program: TfheProgram, options: PlanOptions, key_switch: str | None) -> TfhePlan:
     """The plan with a set that suffices with exact products, on the machine with widths derived for it."""
 
-    def derived(parameters: _native.Parameters) -> ElementPlan:
+    def derived(parameters: _native.Parameters) -> TfhePlan:
         machine = options.machine.with_derived_widths(parameters)
-        return ElementPlan.make(
-            program, replace(options, widths=OWN, machine=machine, parameters=parameters), key_switch
-        )
+        return TfhePlan.make(program, replace(options, widths=OWN, machine=machine, parameters=parameters), key_switch)
 
     # If any failure is accepted, the widths of the machine's file do not matter for the choice.
     accepting = replace(options, widths=OWN, max_failure=0.0)
-    cheapest = ElementPlan.make(program, accepting, key_switch).parameters
+    cheapest = TfhePlan.make(program, accepting, key_switch).parameters
     try:
         return derived(cheapest)
     except NoiseError as error:
@@ -131,7 +129,7 @@ def _with_derived_widths(program: TfheProgram, options: PlanOptions, key_switch:
 def _surer(program: TfheProgram, options: PlanOptions, than: _native.Parameters) -> list[_native.Parameters]:
     """The default sets that the machine supports and that fail less often than a set with exact products, the fastest first."""
     here = replace(options, machine=None)
-    limit = ElementPlan.make(program, replace(here, parameters=than)).log2_failure
+    limit = TfhePlan.make(program, replace(here, parameters=than)).log2_failure
     found: list[tuple[float, _native.Parameters]] = []
     for name in _native.parameter_names():
         if name.startswith(DEFAULT_SETS):
@@ -139,8 +137,8 @@ def _surer(program: TfheProgram, options: PlanOptions, than: _native.Parameters)
                 parameters = _native.Parameters.named(name)
                 if (parameters.block > 1) != (than.block > 1) or has_circuit(parameters):
                     continue
-                if ElementPlan.make(program, replace(here, parameters=parameters)).log2_failure < limit:
-                    planned = ElementPlan.make(program, replace(options, parameters=parameters))
+                if TfhePlan.make(program, replace(here, parameters=parameters)).log2_failure < limit:
+                    planned = TfhePlan.make(program, replace(options, parameters=parameters))
                     options.machine.map(planned)
                     found.append((planned.processor_seconds(), parameters))
     return [parameters for _, parameters in sorted(found, key=lambda one: one[0])]
@@ -243,18 +241,18 @@ class ElementContext(Context):
 
 
 @dataclass(frozen=True, repr=False)
-class ElementPlan(Plan):
+class TfhePlan(Plan):
     """A program of TFHE, its parameter set, and its kernel program."""
 
     program: TfheProgram
     kernel: _native.KernelProgram
     noise: ElementNoise
     machine: Machine | None = field(default=None, repr=False)
-    other: ElementPlan | None = field(default=None, repr=False)
+    other: TfhePlan | None = field(default=None, repr=False)
     """The plan of the program's other form, with wide tables or without, that planning did not take."""
 
     @classmethod
-    def make(cls, program: TfheProgram, options: PlanOptions, key_switch: str | None = None) -> ElementPlan:
+    def make(cls, program: TfheProgram, options: PlanOptions, key_switch: str | None = None) -> TfhePlan:
         """Plans the cheaper form of the program, with wide tables or without; the only one that the options allow otherwise.
 
         A named set decides, because only sets for wide tables have circuit bootstrapping. Machines, the GPU and block-binary keys lack it.
@@ -268,7 +266,7 @@ class ElementPlan(Plan):
             return cls._make(program.wide if circuit else program, options, key_switch)
         if options.machine is not None or options.gpu or options.secret == BLOCK_BINARY:
             return cls._make(program, options, key_switch)
-        plans: list[ElementPlan] = []
+        plans: list[TfhePlan] = []
         refused: Error | None = None
         for form in (program, program.wide):
             try:
@@ -286,7 +284,7 @@ class ElementPlan(Plan):
         return replace(lookups, other=wide)
 
     @classmethod
-    def _make(cls, program: TfheProgram, options: PlanOptions, key_switch: str | None) -> ElementPlan:
+    def _make(cls, program: TfheProgram, options: PlanOptions, key_switch: str | None) -> TfhePlan:
         """Chooses or checks the parameter set, checks the noise, and lowers.
 
         Without a set, planning takes the cheapest default set for the machine's torus that meets the accepted failure probability.
@@ -340,7 +338,7 @@ class ElementPlan(Plan):
         *,
         machine: Machine | None = None,
         unroll: int | None = None,
-    ) -> ElementPlan:
+    ) -> TfhePlan:
         """The plan of a built-in program, `pbs`, `pbs+ks` or `keyswitch`, on `batch` ciphertexts, without a noise check."""
         chosen = named_parameters(parameters) if isinstance(parameters, str) else parameters
         if machine is not None:
@@ -617,7 +615,7 @@ class ElementPlan(Plan):
 class ElementResult(RunResult):
     """The result of an execution with TFHE."""
 
-    plan: ElementPlan
+    plan: TfhePlan
     wrapped: list[Wrapped]
     """Results outside their declared type's range, which were reduced modulo 2^bits."""
 

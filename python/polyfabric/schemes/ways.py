@@ -11,7 +11,7 @@ from ..host import memory
 from ..host.computer import cores
 from ..host.units import bytes_text, scaled
 from .options import PlanOptions
-from .tfhe import ElementPlan
+from .tfhe import TfhePlan
 
 if TYPE_CHECKING:
     from ..language.program import TfheProgram
@@ -85,7 +85,7 @@ class Ways:
 def _tfhe(single: TfheProgram, batch: int) -> Way | None:
     """The batch with TFHE; `None` if no parameter set suffices, as for one lookup of 256 values."""
     try:
-        plan = ElementPlan.make(single, PlanOptions(security=0))
+        plan = TfhePlan.make(single, PlanOptions(security=0))
     except Error:
         return None
     return Way(

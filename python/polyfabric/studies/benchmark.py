@@ -16,7 +16,7 @@ from ..language.types import Complex
 from ..run.execution import execute, plan
 from ..run.keys import Keys
 from ..run.runnable_programs import SlotProgram, program
-from ..schemes.tfhe import ElementPlan, named_parameters
+from ..schemes.tfhe import TfhePlan, named_parameters
 
 ROUNDS = 3
 LOOKUP_SETS = ("fpt-I", "strix-I", "strix-III", "morphling-IV")
@@ -70,7 +70,7 @@ def secret_rows() -> Iterator[SecretRow]:
             keys = [Keys.generate(parameters) for parameters in sides]
         for batch in (1, BATCHES[0]):
             values = {"x": [index % 2 for index in range(batch)]}
-            planned = [ElementPlan.built_in("pbs", parameters, batch) for parameters in sides]
+            planned = [TfhePlan.built_in("pbs", parameters, batch) for parameters in sides]
             inputs = [one.program.flatten(values) for one in planned]
             sent = [
                 own.client.encrypt(one.signature, given) for own, one, given in zip(keys, planned, inputs, strict=True)
@@ -112,7 +112,7 @@ def _in_batch(built_in_name: str, operation: str, set_name: str, unroll: int) ->
     with working(f"{set_name}: {operation}"):
         keys = Keys.generate(parameters, unroll=unroll)
         for batch in BATCHES:
-            planned = ElementPlan.built_in(built_in_name, parameters, batch, unroll=unroll)
+            planned = TfhePlan.built_in(built_in_name, parameters, batch, unroll=unroll)
             inputs = planned.program.flatten({"x": [index % 2 for index in range(batch)]})
             expected = planned.program.native.evaluate(inputs)
             ciphertexts = keys.client.encrypt(planned.signature, inputs)

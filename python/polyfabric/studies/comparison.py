@@ -22,8 +22,8 @@ from ..run.runnable_programs import Program, TfheProgram
 from ..schemes.lanes import LanePlan
 from ..schemes.options import DERIVED, OWN, PlanOptions
 from ..schemes.plan import Plan
-from ..schemes.rns import SlotPlan
-from ..schemes.tfhe import ElementPlan
+from ..schemes.rns import RnsPlan
+from ..schemes.tfhe import TfhePlan
 
 BATCH = 1920
 """Batch of a built-in TFHE program: long enough to make the ends negligible, and a multiple of the usual batches."""
@@ -214,8 +214,8 @@ def _figures(
         "efficiency": found["efficiency"],
         "readings": found["readings"],
         "traffic_bytes": found["traffic_bytes"],
-        "slots": planned.program.slots if isinstance(planned, SlotPlan) else None,
-        **(_arithmetic(machine, planned) if isinstance(planned, ElementPlan) else {}),
+        "slots": planned.program.slots if isinstance(planned, RnsPlan) else None,
+        **(_arithmetic(machine, planned) if isinstance(planned, TfhePlan) else {}),
         **({"log2_failure": planned.log2_failure, "widths": None} if isinstance(planned, LanePlan) else {}),
     }
 
@@ -235,7 +235,7 @@ def _over(rate: float, amount: float | None) -> float | None:
     return rate / amount if amount else None
 
 
-def _arithmetic(machine: Machine, planned: ElementPlan) -> dict[str, Any]:
+def _arithmetic(machine: Machine, planned: TfhePlan) -> dict[str, Any]:
     """The machine's widths for a set, and the failure probability."""
     widths = machine.widths(planned.parameters)
     return {

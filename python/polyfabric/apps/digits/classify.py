@@ -14,7 +14,7 @@ from ...host.progress import ProgressHook
 from ...run.execution import make_plan, place, run_plan
 from ...run.keys import Keys, matching
 from ...schemes.options import OWN, PlanOptions
-from ...schemes.tfhe import ElementPlan, ElementResult
+from ...schemes.tfhe import ElementResult, TfhePlan
 from . import digits
 from .data import split
 from .network import shipped
@@ -96,7 +96,7 @@ class Refusal:
     """log2 of the failure probability of encrypted scores."""
 
 
-def prepare(images: int, options: PlanOptions) -> tuple[ElementPlan, Refusal | None]:
+def prepare(images: int, options: PlanOptions) -> tuple[TfhePlan, Refusal | None]:
     """The plan, and the reason if the client adds the scores: the noise of adding them under encryption."""
     whole = digits(images=images)
     try:
@@ -107,10 +107,10 @@ def prepare(images: int, options: PlanOptions) -> tuple[ElementPlan, Refusal | N
     options = replace(options, parameters=planned.parameters)
     try:
         # The set carries the activations, so the scores alone cause the refusal.
-        ElementPlan.make(whole, options, key_switch=planned.key_switch)
+        TfhePlan.make(whole, options, key_switch=planned.key_switch)
     except NoiseError as error:
         reason = str(error)
-    anyway = ElementPlan.make(whole, replace(options, max_failure=0.0), key_switch=planned.key_switch)
+    anyway = TfhePlan.make(whole, replace(options, max_failure=0.0), key_switch=planned.key_switch)
     return planned, Refusal(reason, anyway.log2_failure)
 
 
