@@ -64,6 +64,8 @@ mod modular_butterfly;
 mod modulus_switch;
 #[path = "montgomery_multiplier/tests.rs"]
 mod montgomery_multiplier;
+#[path = "morphling_chip/tests.rs"]
+mod morphling_chip;
 #[path = "morphling_xpu/tests.rs"]
 mod morphling_xpu;
 #[path = "multiply_accumulate/tests.rs"]

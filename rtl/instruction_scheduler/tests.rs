@@ -1,5 +1,6 @@
 //! Do instructions of compiled programs start in the cycles of Morphling's schedule, in its order?
 
+use crate::morphling_xpu::built_in;
 use polyfabric_kernels::decompose::Gadget;
 use polyfabric_machines::contract::tfhe::lowering;
 use polyfabric_machines::morphling::channels::items;
@@ -8,8 +9,8 @@ use polyfabric_machines::morphling::instruction::{Instruction, Opcode, WORD_BYTE
 use polyfabric_machines::morphling::machine::Morphling;
 use polyfabric_machines::morphling::map;
 use polyfabric_machines::morphling::software::{Group, Streams, Unit, schedule};
-use polyfabric_machines::registry;
 use polyfabric_machines::tfhe::dispatcher::{self, Started};
+use polyfabric_machines::{Machine, registry};
 use polyfabric_program::tfhe::builtin::build_for;
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use polyfabric_rtl::{Bench, Bits, Output, Reader, Simulation};
@@ -34,31 +35,29 @@ const KINDS: [Opcode; 11] = [
 
 /// The inputs of the scheduler in a cycle.
 #[derive(Clone, Default)]
-struct Cycle {
+pub struct Cycle {
     /// Node whose word comes.
-    word: Option<usize>,
-    fetched: bool,
+    pub word: Option<usize>,
+    pub fetched: bool,
     wave: bool,
-    frees: BTreeSet<usize>,
-    ends: BTreeSet<usize>,
+    pub frees: BTreeSet<usize>,
+    pub ends: BTreeSet<usize>,
 }
 
 /// A machine with a program of bootstraps.
-struct Program {
+pub struct Program {
     machine: Morphling,
     /// With the dependences, which the schedule no longer has.
-    streams: Streams,
-    timeline: Timeline,
+    pub streams: Streams,
+    pub timeline: Timeline,
 }
 
 impl Program {
-    fn new(literal: &ParametersLiteral, order: KeySwitchOrder, count: usize) -> Self {
-        let machine = registry::description("morphling").expect("a machine");
-        let parameters = Parameters::check(literal).expect("a set");
-        let choice = lowering(&machine, &parameters, order).expect("a 32-bit set");
-        let name = if order == KeySwitchOrder::None { "pbs" } else { "pbs+ks" };
-        let machine = Morphling::new(&machine).expect("its figures");
-        let program = build_for(name, Some(1), &parameters, count, &choice, Transform::Exact).expect("a program");
+    pub fn new(machine: &Machine, parameters: &Parameters, order: KeySwitchOrder, count: usize) -> Self {
+        let choice = lowering(machine, parameters, order).expect("a 32-bit set");
+        let machine = Morphling::new(machine).expect("its figures");
+        let program =
+            build_for(built_in(order), Some(1), parameters, count, &choice, Transform::Exact).expect("a program");
         let streams = schedule(&machine, &program.kernel).expect("it fits");
         let timeline = map(&machine, &program.kernel).expect("it fits").timeline;
         Self { machine, streams, timeline }
@@ -68,7 +67,7 @@ impl Program {
         self.machine.lane_groups as usize
     }
 
-    fn units(&self) -> usize {
+    pub fn units(&self) -> usize {
         4 + self.lane_groups()
     }
 
@@ -76,11 +75,11 @@ impl Program {
         &self.streams.groups
     }
 
-    fn instruction(&self, node: usize) -> &Instruction {
+    pub fn instruction(&self, node: usize) -> &Instruction {
         &self.streams.nodes[node].instruction
     }
 
-    fn unit(&self, node: usize) -> usize {
+    pub fn unit(&self, node: usize) -> usize {
         match self.streams.nodes[node].unit {
             Unit::Dma => 0,
             Unit::KeyDma => 1,
@@ -90,7 +89,7 @@ impl Program {
         }
     }
 
-    fn kind(&self, node: usize) -> usize {
+    pub fn kind(&self, node: usize) -> usize {
         let i = self.instruction(node);
         let of_lanes = |number: usize| KINDS.len() + 3 * i.unit as usize + number;
         match i.opcode {
@@ -101,7 +100,7 @@ impl Program {
         }
     }
 
-    fn word(&self, node: usize) -> Bits {
+    pub fn word(&self, node: usize) -> Bits {
         let i = self.instruction(node);
         let bits = Bits::new().fields([i.opcode as u8, i.unit, i.wave, i.entry], 8).fields([i.count, i.part], 16);
         let bits = bits.fields([i.operation, i.group, i.first, i.length, i.amount], 32);
@@ -133,7 +132,7 @@ impl Program {
     }
 
     /// The first cycle in which a node's unit is free after it.
-    fn free(&self, node: usize) -> i64 {
+    pub fn free(&self, node: usize) -> i64 {
         let (start, info) = (self.timeline.starts[node], &self.streams.nodes[node]);
         match info.unit {
             Unit::Dma | Unit::KeyDma => {
@@ -150,8 +149,8 @@ impl Program {
         }
     }
 
-    /// By cycle of the schedule. A word takes a cycle, and a group's last one comes as its fetch ends. The first two fetches are the host's.
-    fn cycles(&self, late: Option<usize>) -> BTreeMap<i64, Cycle> {
+    /// Words by cycle of the schedule. A word takes a cycle, and a group's last one comes as its fetch ends.
+    pub fn words(&self) -> BTreeMap<i64, Cycle> {
         let timeline = &self.timeline;
         let mut words: BTreeMap<i64, usize> = BTreeMap::new();
         // From the last group on, so that earlier words come earlier.
@@ -169,7 +168,13 @@ impl Program {
             next = at;
         }
         let word = |(at, node)| (at, Cycle { word: Some(node), ..Cycle::default() });
-        let mut cycles: BTreeMap<i64, Cycle> = words.into_iter().map(word).collect();
+        words.into_iter().map(word).collect()
+    }
+
+    /// The same with frees and ends of the schedule's units. The first two fetches are the host's.
+    fn cycles(&self, late: Option<usize>) -> BTreeMap<i64, Cycle> {
+        let timeline = &self.timeline;
+        let mut cycles = self.words();
         for node in 0..self.streams.nodes.len() {
             let mut before = |cycle: i64, change: &dyn Fn(&mut Cycle) -> bool| {
                 assert!(change(cycles.entry(cycle - 1).or_default()), "the same twice in cycle {cycle}, node {node}");
@@ -231,7 +236,7 @@ impl Program {
     }
 
     /// Cycles in which the model's scheduler takes the instructions, by node. They may wait for a bank or a channel after that.
-    fn expected(&self) -> Vec<i64> {
+    pub fn expected(&self) -> Vec<i64> {
         let Timeline { starts, ends, rotations, .. } = &self.timeline;
         let mut expected = vec![0; starts.len()];
         let dispatch = |node: u32, now: i64| {
@@ -256,12 +261,16 @@ impl Program {
     }
 }
 
+fn morphling() -> Machine {
+    registry::description("morphling").expect("a machine")
+}
+
 /// The set with `lwe_dimension` iterations, and two levels of the key switch.
-fn short(set: &str, lwe_dimension: usize) -> ParametersLiteral {
+fn short(set: &str, lwe_dimension: usize) -> Parameters {
     let mut literal: ParametersLiteral = sets::literal(set).expect("a set").clone();
     (literal.name, literal.lwe_dimension) = ("short".to_owned(), lwe_dimension);
     literal.key_switch_gadget = Some(Gadget { log2_base: 8, levels: 2 });
-    literal
+    Parameters::check(&literal).expect("a set")
 }
 
 #[test]
@@ -269,7 +278,7 @@ fn short(set: &str, lwe_dimension: usize) -> ParametersLiteral {
 fn instructions_of_four_groups() {
     // The last group is not full.
     for (set, order) in [("morphling-I", KeySwitchOrder::After), ("morphling-III", KeySwitchOrder::None)] {
-        let program = Program::new(&short(set, 100), order, 197);
+        let program = Program::new(&morphling(), &short(set, 100), order, 197);
         let unit = program.simulate();
         program.holds(&unit);
         let loads = |&node: &usize| program.instruction(node).opcode == Opcode::LoadAccumulators;
@@ -282,6 +291,7 @@ fn instructions_of_four_groups() {
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_set_one() {
-    let program = Program::new(sets::literal("morphling-I").expect("a set"), KeySwitchOrder::After, 80);
+    let set = sets::parameters("morphling-I").expect("a set");
+    let program = Program::new(&morphling(), &set, KeySwitchOrder::After, 80);
     program.holds(&program.simulate());
 }

@@ -1,4 +1,4 @@
-// In: whether a vector comes to the set, its place; whether an instruction starts, its code, entry and tile; the vector for the set or from the crossbar. Out: whether a vector is wanted from the crossbar, results return, go to the crossbar, writes clash; their place; the results.
+// In: whether a vector comes to the set, its place; whether an instruction starts, its code, entry and tile; the vector for the set or from the crossbar. Out: whether a vector is wanted from the crossbar, results return, go to the crossbar, writes clash, the group is free, instructions of each kind end; their place; the results.
 module bench #(
     parameter int unsigned LANES = 8,
     parameter int unsigned LWE_DIMENSION = 79,
@@ -20,9 +20,10 @@ module bench #(
     input logic in_valid,
     input logic [CONTROL+32*LANES-1:0] in_data,
     output logic out_valid,
-    output logic [4+PLACE+32*LANES-1:0] out_data
+    output logic [8+PLACE+32*LANES-1:0] out_data
 );
-    logic fills, start, wants, returns, outside, clash;
+    logic fills, start, wants, returns, outside, frees, clash;
+    logic [2:0] ends;
     logic [7:0] opcode, entry;
     logic [15:0] tile;
     logic [PLACE-1:0] filled, place;
@@ -30,10 +31,10 @@ module bench #(
     assign {tile, entry, opcode, start, filled, fills} = in_data[CONTROL-1:0];
     for (genvar lane = 0; lane < LANES; lane++) begin : lanes
         assign vector[lane] = in_data[CONTROL+32*lane+:32];
-        assign out_data[4+PLACE+32*lane+:32] = results[lane];
+        assign out_data[8+PLACE+32*lane+:32] = results[lane];
     end
-    assign out_data[3+PLACE:0] = {place, clash, outside, returns, wants};
-    assign out_valid = wants || returns || clash;
+    assign out_data[7+PLACE:0] = {place, ends, frees, clash, outside, returns, wants};
+    assign out_valid = wants || returns || clash || frees;
     lane_group #(
         .LANES(LANES),
         .LWE_DIMENSION(LWE_DIMENSION),
@@ -63,6 +64,8 @@ module bench #(
         .outside,
         .place,
         .results,
+        .frees,
+        .ends,
         .clash
     );
 endmodule

@@ -42,6 +42,8 @@ module lane_group #(
     output logic outside,  // they are for the crossbar, not for the set
     output logic [PLACE-1:0] place,
     output logic [WIDTH-1:0] results[LANES],
+    output logic frees,  // an instruction can start in the next cycle
+    output logic [2:0] ends,  // with the last results of a modulus switch, sample extraction, key switch
     output logic clash  // for tests: two writes to the set
 );
     localparam logic [7:0] MODULUS_SWITCH = 15;
@@ -63,6 +65,7 @@ module lane_group #(
         logic begins;  // a block
         logic is_body;
         logic stores;
+        logic last;  // of an instruction
         logic [LANE-1:0] row;
         logic [PLACE-1:0] to;
     } operation_t;
@@ -77,6 +80,7 @@ module lane_group #(
     // The same once operands are read.
     typedef struct packed {
         logic returns;
+        logic last;
         logic digits;
         logic loads_sum;
         logic [7:0] opcode;
@@ -153,6 +157,11 @@ module lane_group #(
             issued.to = start ? target : current == SAMPLE_EXTRACT && 32'(step) != LINES ? to : to + PLACE'(step);
             issued.is_body = !start && current == SAMPLE_EXTRACT && 32'(step) == LINES;
         end
+        issued.last = frees;
+    end
+    always_comb begin
+        frees = busy && 32'(step) + 1 == (current == MODULUS_SWITCH ? SMALL : LINES + 1);
+        if (current == KEY_SWITCH) frees = busy && !leads && !slot && 32'(row) == LANES - 1 && 32'(step) == SMALL - 1 && 32'(block) + 1 == BLOCKS;
     end
     assign wants = issued.valid && (issued.opcode == SAMPLE_EXTRACT || issued.opcode == KEY_SWITCH && !issued.digits);
     always_ff @(posedge clock) begin
@@ -176,14 +185,12 @@ module lane_group #(
                 if (32'(step) == SMALL - 1) begin
                     block <= block + 1'b1;
                     slot <= 32'(block) + 2 < BLOCKS;
-                    busy <= 32'(block) + 1 != BLOCKS;
                 end
             end
         end else if (busy) begin
             step <= step + 1'b1;
-            busy <= 32'(step) + 1 != (current == MODULUS_SWITCH ? SMALL : LINES + 1);
         end
-        if (reset) busy <= 1'b0;
+        if (reset || frees && !start) busy <= 1'b0;
     end
 
     // The set of Private-B: a vector is read and one is written in a cycle.
@@ -203,6 +210,8 @@ module lane_group #(
     operation_t from_banks, at_registers;
     result_t placed, at_sums;
     logic digits_return;
+    logic [2:0] ending;
+    assign ending = {at_sums.opcode == KEY_SWITCH, at_sums.opcode == SAMPLE_EXTRACT, at_sums.opcode == MODULUS_SWITCH} & {3{at_sums.last}};
     logic [$clog2(LINES)-1:0] extracted_place;
     delay #(
         .CYCLES(1),
@@ -225,6 +234,7 @@ module lane_group #(
     always_comb begin
         placed = '{
             returns: at_registers.valid && at_registers.stores,
+            last: at_registers.last,
             digits: at_registers.valid && at_registers.digits,
             loads_sum: at_registers.loads_sum,
             opcode: at_registers.opcode,
@@ -243,12 +253,12 @@ module lane_group #(
     );
     delay #(
         .CYCLES(ADDER),
-        .WIDTH (3 + PLACE)
+        .WIDTH (6 + PLACE)
     ) with_results (
         .clock,
         .reset,
-        .in ({at_sums.returns, at_sums.digits, at_sums.opcode == MODULUS_SWITCH, at_sums.to}),
-        .out({returns, digits_return, outside, place})
+        .in ({at_sums.returns, ending, at_sums.digits, at_sums.opcode == MODULUS_SWITCH, at_sums.to}),
+        .out({returns, ends, digits_return, outside, place})
     );
 
     // The register file. Extracted vectors are in the extractor's register.

@@ -9,7 +9,7 @@ use polyfabric_machines::morphling::latency;
 use polyfabric_machines::morphling::machine::Morphling;
 use polyfabric_machines::morphling::software::Unit;
 use polyfabric_machines::morphling::{Mapped, map};
-use polyfabric_machines::registry;
+use polyfabric_machines::{Machine, registry};
 use polyfabric_program::tfhe::builtin::build_for;
 use polyfabric_program::tfhe::lowering::{Arithmetic, KeySwitchOrder};
 use polyfabric_rtl::{Bench, Bits, Reader, Simulation};
@@ -20,10 +20,10 @@ use rand::Rng;
 use std::collections::BTreeMap;
 
 /// Places of ciphertexts in the set: under the small key, under the large one, and that of the sums.
-const PLACES: usize = 256;
+pub const PLACES: usize = 256;
 const SMALL: usize = 0;
-const LARGE: usize = 64;
-const SUMS: usize = 160;
+pub const LARGE: usize = 64;
+pub const SUMS: usize = 160;
 
 /// An instruction of the program in the schedule: first cycle, occupancy, and first cycle of its results.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +35,12 @@ struct Timed {
 }
 
 /// Lane group 0, with one ciphertext.
-struct Group {
+pub struct Group {
     machine: Morphling,
     arithmetic: Arithmetic,
-    gadget: Gadget,
+    pub gadget: Gadget,
     degree: usize,
-    mapped: Mapped,
+    pub mapped: Mapped,
     server: ServerKey<u32>,
     ciphertext: Vec<u32>,
 }
@@ -55,18 +55,15 @@ struct Cycle {
 }
 
 impl Group {
-    fn new(figures: &[(&str, f64)], literal: &ParametersLiteral) -> Self {
-        let changes: Vec<(String, f64)> = figures.iter().map(|&(key, value)| (key.to_owned(), value)).collect();
-        let machine = registry::description("morphling").expect("a machine").changed(&changes).expect("its figures");
-        let parameters = Parameters::check(literal).expect("a set");
-        let choice = lowering(&machine, &parameters, KeySwitchOrder::After).expect("a 32-bit set");
+    pub fn new(machine: &Machine, parameters: &Parameters) -> Self {
+        let choice = lowering(machine, parameters, KeySwitchOrder::After).expect("a 32-bit set");
         let arithmetic = choice.arithmetic.clone();
-        let machine = Morphling::new(&machine).expect("its figures");
+        let machine = Morphling::new(machine).expect("its figures");
         // One for each lane group.
         let count = machine.lane_groups as usize;
-        let program = build_for("pbs+ks", Some(1), &parameters, count, &choice, Transform::Exact).expect("a program");
+        let program = build_for("pbs+ks", Some(1), parameters, count, &choice, Transform::Exact).expect("a program");
         let mapped = map(&machine, &program.kernel).expect("it fits");
-        let client = ClientKey::<u32>::for_tests(&parameters, 7).expect("a checked set");
+        let client = ClientKey::<u32>::for_tests(parameters, 7).expect("a checked set");
         let server = ServerKey::for_tests(&client, 8);
         let encrypted = client.encrypt_for_tests(LweKind::Small, &[1 << 30], 3);
         let ciphertext = encrypted.iter().next().expect("one").to_vec();
@@ -74,17 +71,17 @@ impl Group {
         Self { machine, arithmetic, gadget, degree: parameters.ring_degree().get(), mapped, server, ciphertext }
     }
 
-    fn lanes(&self) -> usize {
+    pub fn lanes(&self) -> usize {
         self.machine.lanes as usize
     }
 
     /// Vectors of a polynomial.
-    fn lines(&self) -> usize {
+    pub fn lines(&self) -> usize {
         self.degree / self.lanes()
     }
 
     /// Vectors of a ciphertext under the small key.
-    fn small(&self) -> usize {
+    pub fn small(&self) -> usize {
         self.ciphertext.len().div_ceil(self.lanes())
     }
 
@@ -93,7 +90,7 @@ impl Group {
     }
 
     /// Blocks of rows in a tile: a vector of the mask has as many as there are levels.
-    fn blocks(&self) -> usize {
+    pub fn blocks(&self) -> usize {
         self.mapped.streams.layout.tile_elements as usize * self.levels() / self.lanes()
     }
 
@@ -143,7 +140,7 @@ impl Group {
         instructions.into_iter().zip(returns).map(timed).collect()
     }
 
-    fn vectors(&self, elements: &[u32]) -> Vec<Vec<u32>> {
+    pub fn vectors(&self, elements: &[u32]) -> Vec<Vec<u32>> {
         let pad = |vector: &[u32]| {
             let mut vector = vector.to_vec();
             vector.resize(self.lanes(), 0);
@@ -153,7 +150,7 @@ impl Group {
     }
 
     /// The vectors of a block's rows, for each vector of the sum; blocks of all tiles are numbered.
-    fn block_rows(&self, block: usize) -> Vec<Vec<u32>> {
+    pub fn block_rows(&self, block: usize) -> Vec<Vec<u32>> {
         let (lanes, levels, size) = (self.lanes(), self.levels(), self.ciphertext.len());
         let key = self.server.key_switch_key().expect("a key");
         let vector = block / levels;
@@ -183,6 +180,7 @@ impl Group {
         let end = instructions.last().expect("a key switch");
         let mut cycles = vec![Cycle::default(); end.start + end.occupancy + instructions.len() * delay + 1];
         let (mut wanted, mut returned) = (Vec::new(), BTreeMap::new());
+        let (mut freed, mut ended) = (Vec::new(), Vec::new());
         let mut tile = 0;
         for timed in &instructions {
             let start = timed.start + tile * delay - usize::from(early && tile == 1);
@@ -224,6 +222,9 @@ impl Group {
                     tile += 1;
                 }
             }
+            let last = *returned.keys().next_back().expect("results");
+            freed.push(last + timed.start - timed.returned);
+            ended.push((last, timed.instruction.opcode as usize - Opcode::ModulusSwitch as usize));
         }
         assert!(tile > 1, "several tiles");
         let stream = cycles.iter().map(|cycle| {
@@ -239,11 +240,19 @@ impl Group {
         });
         let outputs = unit.run(stream, 2 * lead).expect("a run");
         let (mut wants, mut returns, mut amounts) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let (mut frees, mut ends) = (Vec::new(), Vec::new());
         let mut set: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
         for output in outputs {
             let (cycle, mut reader) = (output.cycle as usize, Reader::new(&output.bytes));
-            let [want, result, outside, clash] = std::array::from_fn(|_| reader.unsigned(1) == 1);
+            let [want, result, outside, clash, free] = std::array::from_fn(|_| reader.unsigned(1) == 1);
             assert!(!clash, "two writes to the set in cycle {cycle}");
+            let ended = reader.unsigned(3) as usize;
+            if free {
+                frees.push(cycle);
+            }
+            if ended > 0 {
+                ends.push((cycle, ended.ilog2() as usize));
+            }
             let place = reader.unsigned(PLACES.ilog2() as usize) as usize;
             let vector: Vec<u32> = (0..lanes).map(|_| reader.unsigned(32) as u32).collect();
             if want {
@@ -275,18 +284,30 @@ impl Group {
         assert_eq!(right, !early, "a tile in its cycle computes the key switch, and an early one does not");
         if !early {
             assert_eq!((wants, returns), (wanted, returned), "other cycles");
+            assert_eq!((frees, ends), (freed, ended), "other ends");
         }
     }
+}
+
+/// With eight lanes in a group.
+pub fn small_set() -> Parameters {
+    let mut literal: ParametersLiteral = sets::literal("toy-256").expect("a set").clone();
+    literal.name = "small".to_owned();
+    (literal.lwe_dimension, literal.ring_degree) = (79, 128);
+    (literal.lwe_noise_log2, literal.glwe_noise_log2) = (-28.0, -29.0);
+    literal.key_switch_gadget = Some(Gadget { log2_base: 2, levels: 8 });
+    Parameters::check(&literal).expect("a set")
+}
+
+fn morphling(figures: &[(&str, f64)]) -> Machine {
+    let changes: Vec<(String, f64)> = figures.iter().map(|&(key, value)| (key.to_owned(), value)).collect();
+    registry::description("morphling").expect("a machine").changed(&changes).expect("its figures")
 }
 
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn instructions_of_eight_lanes() {
-    let mut literal: ParametersLiteral = sets::literal("toy-256").expect("a set").clone();
-    literal.name = "small".to_owned();
-    (literal.lwe_dimension, literal.ring_degree) = (79, 128);
-    literal.key_switch_gadget = Some(Gadget { log2_base: 2, levels: 8 });
-    let group = Group::new(&[("units.xpu.count", 1.0), ("units.vpu.lanes", 8.0)], &literal);
+    let group = Group::new(&morphling(&[("units.xpu.count", 1.0), ("units.vpu.lanes", 8.0)]), &small_set());
     let unit = group.simulate();
     group.run(&unit, false);
     group.run(&unit, true);
@@ -295,6 +316,7 @@ fn instructions_of_eight_lanes() {
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_lanes_of_set_one() {
-    let group = Group::new(&[("units.xpu.count", 1.0)], sets::literal("morphling-I").expect("a set"));
+    let machine = morphling(&[("units.xpu.count", 1.0)]);
+    let group = Group::new(&machine, &sets::parameters("morphling-I").expect("a set"));
     group.run(&group.simulate(), false);
 }

@@ -1,4 +1,4 @@
-// In: a word of the link: whether there is one, whether it is its wave's first, its wave; whether a polynomial is read, its wave, its number, the level of its digits, the half of the key's buffer; whether a wave is sent back, which; whether words of the key come; the link's word, a word for each of the key's columns. Out: whether a word is sent back, the first digits, points and sums leave their units, accumulators are written in each row, of which waves, accesses clash; the word.
+// In: a word of the link: whether there is one, whether it is its wave's first, its wave; whether a polynomial is read from the next cycle on, its wave, its number, the level of its digits, the half of the key's buffer; whether a wave is sent back, which; whether words of the key come; the link's word, a word for each of the key's columns. Out: whether a word is sent back, the first digits, points and sums leave their units, accumulators are written in each row, of which waves, accesses clash; the word.
 module bench #(
     parameter int unsigned LOG2_POINTS = 5,
     parameter int unsigned LOG2_LANES = 1,
@@ -60,6 +60,15 @@ module bench #(
     end
     assign out_data[4:0] = {clash, drained, transformed, decomposed, leaves};
     assign out_valid = leaves || decomposed || transformed || drained || |accumulated || clash;
+    // A start is in the next cycle.
+    logic starts, started_half;
+    logic [WAVE-1:0] started_wave;
+    logic [POLYNOMIAL-1:0] started_polynomial;
+    logic [LEVEL-1:0] started_level;
+    always_ff @(posedge clock) begin
+        starts <= !reset && in_valid && start;
+        if (in_valid && start) {started_half, started_wave, started_polynomial, started_level} <= {half, wave, polynomial, level};
+    end
     morphling_xpu #(
         .LOG2_POINTS(LOG2_POINTS),
         .LOG2_LANES(LOG2_LANES),
@@ -91,11 +100,11 @@ module bench #(
         .first,
         .target,
         .fresh,
-        .start(in_valid && start),
-        .wave,
-        .polynomial,
-        .level,
-        .half,
+        .start(starts),
+        .wave(in_valid && start ? wave : started_wave),
+        .polynomial(started_polynomial),
+        .level(started_level),
+        .half(started_half),
         .sends(in_valid && sends),
         .sent,
         .key_fills(in_valid && key_fills),

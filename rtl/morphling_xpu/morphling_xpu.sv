@@ -47,8 +47,8 @@ module morphling_xpu #(
     input logic [WAVE-1:0] target,  // its wave
     input logic [WIDTH-1:0] fresh[COEFFICIENTS],
     // A start.
-    input logic start,  // in the next cycle, all rows begin to read a polynomial
-    input logic [WAVE-1:0] wave,
+    input logic start,  // all rows begin to read a polynomial
+    input logic [WAVE-1:0] wave,  // also in the cycle before, in which its amounts are read
     input logic [POLYNOMIAL-1:0] polynomial,
     input logic [LEVEL-1:0] level,  // of its digits
     input logic half,  // of the key's buffer
@@ -102,7 +102,7 @@ module morphling_xpu #(
         loaded <= {target, POLYNOMIAL'(32'(number) / LINES)};
     end
 
-    // The amounts: in a row's memory, a bank for each word of the link, and those of the bodies for the initial rotation. The next cycle's iteration of each wave.
+    // The amounts: in a row's memory, a bank for each word of the link, and those of the bodies for the initial rotation. The iteration of each wave's next start.
     logic [ITERATION-1:0] iterations[1<<WAVE], iteration;
     logic [AMOUNT-1:0] amounts[ROWS], bodies[ROWS];
     assign iteration = iterations[wave];
@@ -155,25 +155,17 @@ module morphling_xpu #(
         .words(loaded_words)
     );
 
-    // Starts, with the amount; with the digits; two cycles before the first point, as the key is read; with the first product.
+    // Starts with the digits; two cycles before the first point, as the key is read; with the first product.
     localparam int unsigned KEY_READ = 2;
-    logic starts, opens, digits_start, key_starts, key_half_now, key_opens, points_start, points_open, products_open;
+    logic opens, digits_start, key_starts, key_half_now, key_opens, points_start, points_open, products_open;
     logic [PLACE-1:0] rotated;
     logic [LEVEL-1:0] level_now, level_before, digit_level;
     logic [STEP-1:0] key_step;
     logic [WAVE-1:0] product_wave;
     assign opens = start && polynomial == 0 && level == 0;
+    assign rotated = {wave, polynomial};
     delay #(
-        .CYCLES(1),
-        .WIDTH (1 + PLACE)
-    ) with_amounts (
-        .clock,
-        .reset,
-        .in ({start, wave, polynomial}),
-        .out({starts, rotated})
-    );
-    delay #(
-        .CYCLES(1 + latency::double_pointer_rotator(ADDER)),
+        .CYCLES(latency::double_pointer_rotator(ADDER)),
         .WIDTH (1 + LEVEL)
     ) with_differences (
         .clock,
@@ -184,7 +176,7 @@ module morphling_xpu #(
     assign digit_level = digits_start ? level_now : level_before;
     always_ff @(posedge clock) level_before <= digit_level;
     delay #(
-        .CYCLES(1 + POINT - KEY_READ),
+        .CYCLES(POINT - KEY_READ),
         .WIDTH (3 + STEP)
     ) before_points (
         .clock,
@@ -202,7 +194,7 @@ module morphling_xpu #(
         .out({points_start, points_open})
     );
     delay #(
-        .CYCLES(1 + PRODUCT),
+        .CYCLES(PRODUCT),
         .WIDTH (1 + WAVE)
     ) with_products (
         .clock,
@@ -328,7 +320,7 @@ module morphling_xpu #(
             .written(written_place),
             .line(written_line),
             .coefficients(new_words),
-            .start(starts),
+            .start,
             .rotated,
             .amount(amounts[row]),
             .next(differences_start[row]),

@@ -64,7 +64,7 @@ enum Wrong {
 
 /// Which waits the unit has.
 #[derive(Clone, Copy)]
-enum Waits {
+pub enum Waits {
     /// The paper's: half of a result in the Coef buffer, and sums in the array until the last product.
     Papers,
     None,
@@ -79,29 +79,30 @@ struct Found {
 }
 
 /// XPU 0 of a machine, with a program, keys and ciphertexts.
-struct Xpu {
-    machine: Morphling,
+pub struct Xpu {
+    pub machine: Morphling,
     arithmetic: Arithmetic,
-    setting: Setting,
+    pub setting: Setting,
     program: BuiltIn,
-    mapped: Mapped,
+    pub mapped: Mapped,
     client: ClientKey<u32>,
     server: ServerKey<u32>,
-    inputs: BTreeMap<String, LweBatch<u32>>,
+    pub inputs: BTreeMap<String, LweBatch<u32>>,
     messages: Vec<i64>,
 }
 
 impl Xpu {
     /// As many bootstraps as fill `waves` waves of XPU 0, with different messages of one bit.
-    fn new(machine: &Machine, parameters: &Parameters, waves: usize) -> Self {
-        let choice = lowering(machine, parameters, KeySwitchOrder::None).expect("a 32-bit set");
+    pub fn new(machine: &Machine, parameters: &Parameters, waves: usize, order: KeySwitchOrder) -> Self {
+        let choice = lowering(machine, parameters, order).expect("a 32-bit set");
         let arithmetic = choice.arithmetic.clone();
         let Arithmetic::Fixed(spec) = &arithmetic else { panic!("fixed point") };
         let glwe_dimension = parameters.glwe_dimension().get();
         let setting = Setting { gadget: parameters.bootstrap_gadget(), glwe_dimension, spec: (**spec).clone() };
         let machine = Morphling::new(machine).expect("its figures");
         let count = (waves - 1) * machine.positions() as usize + machine.rows as usize;
-        let program = build_for("pbs", Some(1), parameters, count, &choice, Transform::Exact).expect("a program");
+        let program =
+            build_for(built_in(order), Some(1), parameters, count, &choice, Transform::Exact).expect("a program");
         let mapped = map(&machine, &program.kernel).expect("it fits");
         let client = ClientKey::<u32>::for_tests(parameters, 7).expect("a checked set");
         let server = ServerKey::for_tests(&client, 8);
@@ -111,36 +112,36 @@ impl Xpu {
         Self { machine, arithmetic, setting, program, mapped, client, server, inputs, messages }
     }
 
-    fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.machine.rows as usize
     }
 
-    fn positions(&self) -> usize {
+    pub fn positions(&self) -> usize {
         self.machine.positions() as usize
     }
 
-    fn waves(&self) -> usize {
+    pub fn waves(&self) -> usize {
         self.messages.len().div_ceil(self.positions())
     }
 
-    fn lanes(&self) -> usize {
+    pub fn lanes(&self) -> usize {
         self.machine.streams().row_points as usize
     }
 
-    fn lines(&self) -> usize {
+    pub fn lines(&self) -> usize {
         self.setting.points() / self.lanes()
     }
 
-    fn polynomials(&self) -> usize {
+    pub fn polynomials(&self) -> usize {
         self.setting.glwe_dimension + 1
     }
 
     /// Words of a row's accumulator.
-    fn words(&self) -> usize {
+    pub fn words(&self) -> usize {
         self.polynomials() * self.lines()
     }
 
-    fn lwe_dimension(&self) -> usize {
+    pub fn lwe_dimension(&self) -> usize {
         self.mapped.streams.layout.sizes.lwe_dimension as usize
     }
 
@@ -167,7 +168,7 @@ impl Xpu {
     }
 
     /// Cycles in the Coef buffer, and those of sums in the array until they are complete.
-    fn waits(&self, waits: Waits) -> (u64, u64) {
+    pub fn waits(&self, waits: Waits) -> (u64, u64) {
         match waits {
             Waits::Papers => (coef_buffer(self.setting.points() as u64, self.lanes() as u64), self.lines() as u64),
             Waits::None => (0, 0),
@@ -175,7 +176,7 @@ impl Xpu {
     }
 
     /// Cycles in which the words of a key have come whose first byte comes in cycle `first`: a channel brings whole words of its column.
-    fn arrivals(&self, first: usize) -> impl Iterator<Item = usize> + '_ {
+    pub fn arrivals(&self, first: usize) -> impl Iterator<Item = usize> + '_ {
         let word = 8 * self.lanes();
         let words = self.mapped.streams.layout.key_column(1, 0) as usize / word;
         let after = move |bytes: usize| (bytes as f64 / self.machine.channel_bytes - 1e-9).ceil() as usize - 1;
@@ -213,14 +214,7 @@ impl Xpu {
             cycles[end + wave * sent].send = Some(wave);
             seen.left.extend((0..sent).map(|word| end + wave * sent + rest + word));
         }
-        let Settled { prologue, steady, epilogue } = &rotation.iterations;
-        let mut iterations: Vec<(i64, &IterationTimes)> = prologue.iter().map(|times| (origin, times)).collect();
-        if let Some(Steady { pair, period, rounds, .. }) = steady {
-            let round = |round: usize| pair.iter().map(move |times| (origin + round as i64 * period, times));
-            iterations.extend((0..*rounds).flat_map(round));
-        }
-        iterations.extend(epilogue.iter().map(|times| (origin, times)));
-        for (iteration, (from, times)) in iterations.into_iter().enumerate() {
+        for (iteration, (from, times)) in iterations(&rotation, origin).into_iter().enumerate() {
             let at = |cycle: i64| usize::try_from(from + cycle).expect("after cycle 0");
             for (number, at) in self.arrivals(at(times.key + steps.key_latency)).enumerate() {
                 cycles[at].key = Some((iteration, number));
@@ -323,9 +317,7 @@ impl Xpu {
         let own = self.inputs["x"].iter().skip(wave * self.positions()).take(self.rows());
         let mut words: Vec<u32> = own.flat_map(|ciphertext| primitives.modulus_switch(ciphertext)).collect();
         words.resize(self.amount_words() * 2 * self.lanes(), 0);
-        let table: Vec<u32> = self.program.kernel.tables[0].coefficients();
-        let places = (0..self.lines()).flat_map(|line| (0..2 * self.lanes()).map(move |c| (line, c)));
-        let lines: Vec<u32> = places.map(|(line, column)| table[column * self.lines() + line]).collect();
+        let lines = self.table_words();
         for _ in 0..self.rows() {
             words.resize(words.len() + self.setting.glwe_dimension * lines.len(), 0);
             words.extend(&lines);
@@ -333,8 +325,15 @@ impl Xpu {
         words
     }
 
+    /// The words of the table, line by line.
+    pub fn table_words(&self) -> Vec<u32> {
+        let table: Vec<u32> = self.program.kernel.tables[0].coefficients();
+        let places = (0..self.lines()).flat_map(|line| (0..2 * self.lanes()).map(move |c| (line, c)));
+        places.map(|(line, column)| table[column * self.lines() + line]).collect()
+    }
+
     /// The words of the key, by iteration and column, in the order of use.
-    fn key_words(&self) -> Vec<Vec<Vec<u32>>> {
+    pub fn key_words(&self) -> Vec<Vec<Vec<u32>>> {
         let (kernel, degree) = (self.setting.transform(), 2 * self.setting.points());
         let layout = Layout::spectrum(&self.setting, self.lanes().ilog2(), u32::BITS);
         let spectrum = |polynomial: &[u32]| -> Vec<Point> {
@@ -437,14 +436,14 @@ impl Xpu {
         Found { results, in_time: seen == expected, clashes }
     }
 
-    /// The replay's ciphertexts of the XPU; they decrypt to the table's values if the set's noise allows it.
-    fn expected(&self, decrypts: bool) -> Vec<Vec<u32>> {
+    /// The replay's ciphertexts of the XPU, under the key `kind`; they decrypt to the table's values if the set's noise allows it.
+    pub fn expected(&self, kind: LweKind, decrypts: bool) -> Vec<Vec<u32>> {
         let (Mapped { schedule, labels, .. }, kernel) = (&self.mapped, &self.program.kernel);
         let replayed = replay(schedule, labels, kernel, &self.server, &self.inputs, &NoProgress).expect("it runs");
         assert_eq!(replayed.saturations, 0);
         let outputs = &replayed.outputs["y"];
         if decrypts {
-            let phases = self.client.decrypt_phase(LweKind::Large, outputs).expect("its key");
+            let phases = self.client.decrypt_phase(kind, outputs).expect("its key");
             let given = [("x".to_owned(), self.messages.clone())].into();
             let plain = evaluate(&self.program.program, &given).expect("messages").outputs(&self.program.program);
             let decoded = decode_output(&self.program.program, "y", &phases, None).expect("messages");
@@ -458,12 +457,29 @@ impl Xpu {
         let found = self.run(unit, control, Wrong::Nothing);
         assert_eq!(found.clashes, 0, "accesses on a port of a bank");
         assert!(found.in_time, "other cycles than the model's");
-        assert!(found.results == self.expected(decrypts), "other words");
+        assert!(found.results == self.expected(LweKind::Large, decrypts), "other words");
     }
 }
 
+/// Iterations of a rotation that starts in cycle `origin`, with the cycle to which their times are relative.
+pub fn iterations(rotation: &Rotation, origin: i64) -> Vec<(i64, &IterationTimes)> {
+    let Settled { prologue, steady, epilogue } = &rotation.iterations;
+    let mut iterations: Vec<(i64, &IterationTimes)> = prologue.iter().map(|times| (origin, times)).collect();
+    if let Some(Steady { pair, period, rounds, .. }) = steady {
+        let round = |round: usize| pair.iter().map(move |times| (origin + round as i64 * period, times));
+        iterations.extend((0..*rounds).flat_map(round));
+    }
+    iterations.extend(epilogue.iter().map(|times| (origin, times)));
+    iterations
+}
+
+/// The built-in program of bootstraps with a key switch or without.
+pub fn built_in(order: KeySwitchOrder) -> &'static str {
+    if order == KeySwitchOrder::None { "pbs" } else { "pbs+ks" }
+}
+
 /// Morphling whose FFT units merge two rows' polynomials, as the unit's do.
-fn morphling() -> Machine {
+pub fn morphling() -> Machine {
     registry::description("morphling").expect("a machine").choose(&[("transform", "merged")]).expect("its reading")
 }
 
@@ -481,7 +497,7 @@ fn small(waves: usize) -> Xpu {
     literal.name = "small".to_owned();
     (literal.lwe_dimension, literal.ring_degree) = (8, 64);
     (literal.lwe_noise_log2, literal.glwe_noise_log2) = (-28.0, -29.0);
-    Xpu::new(&machine, &Parameters::check(&literal).expect("a set"), waves)
+    Xpu::new(&machine, &Parameters::check(&literal).expect("a set"), waves, KeySwitchOrder::None)
 }
 
 #[test]
@@ -505,7 +521,7 @@ fn waves_of_a_small_set() {
 #[ignore = "needs Verilator: make rtl"]
 fn full_size_set_one() {
     // A whole rotation of one wave. The base of 2^10 is too large for transforms of 32 bits: the interpreter's results do not decrypt either.
-    let xpu = Xpu::new(&morphling(), &sets::parameters("morphling-I").expect("a set"), 1);
+    let xpu = Xpu::new(&morphling(), &sets::parameters("morphling-I").expect("a set"), 1, KeySwitchOrder::None);
     // Without the waits 492, but two channels bring a key in 508.
     assert_eq!([Waits::Papers, Waits::None].map(|waits| xpu.rotation(waits).2), [Some(588), Some(508)]);
     xpu.holds(&xpu.simulate(Waits::Papers), xpu.control(), false);
@@ -517,7 +533,7 @@ fn full_size_waves_of_set_one() {
     // Sixteen of its iterations, with all waves in flight.
     let mut literal: ParametersLiteral = sets::literal("morphling-I").expect("a set").clone();
     (literal.name, literal.lwe_dimension) = ("sixteen".to_owned(), 16);
-    let xpu = Xpu::new(&morphling(), &Parameters::check(&literal).expect("a set"), 4);
+    let xpu = Xpu::new(&morphling(), &Parameters::check(&literal).expect("a set"), 4, KeySwitchOrder::None);
     assert_eq!([Waits::Papers, Waits::None].map(|waits| xpu.rotation(waits).2), [Some(1024); 2]);
     xpu.holds(&xpu.simulate(Waits::Papers), xpu.control(), false);
 }
