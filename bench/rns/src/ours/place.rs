@@ -79,7 +79,9 @@ impl Ready {
         let degree = program.degree.get() as u64;
         let limbs = efforts(program, options.threads, options.compact_plaintexts, |_| false)?;
         let of = |kinds: &[Effort]| degree * kinds.iter().filter_map(|kind| limbs.get(kind)).sum::<u64>();
-        let transformed = of(&[Effort::Forward, Effort::Inverse]);
+        // Public polynomials are transformed before the run, unless they are compact.
+        let prepared = if options.compact_plaintexts { 0 } else { of(&[Effort::Narrow, Effort::Wide]) };
+        let transformed = of(&[Effort::Forward, Effort::Inverse]).saturating_sub(prepared);
         // A key has two halves.
         let products = of(&[Effort::Multiply, Effort::Convert, Effort::KeyProduct, Effort::KeyProduct]);
         // An input may be another operation's.
