@@ -6,6 +6,8 @@ mod common;
 mod cases;
 #[path = "contract/changes.rs"]
 mod changes;
+#[path = "contract/cheats.rs"]
+mod cheats;
 #[path = "contract/machine_file.rs"]
 mod machine_file;
 #[path = "contract/modes.rs"]

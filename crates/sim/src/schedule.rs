@@ -24,7 +24,7 @@
 
 mod builder;
 
-use super::function::Function;
+use super::function::{Function, Step};
 use polyfabric_kernels::cancel;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -202,6 +202,14 @@ pub struct OpKind {
     pub shuffles: [bool; 2],
     /// The computation that it may do.
     pub function: Function,
+}
+
+impl OpKind {
+    /// Whether results are sums of elements of the operands, of which each is needed in its turn.
+    pub fn sums(&self) -> bool {
+        let adder = matches!(self.function, Function::Body(unit) if unit.steps == [Step::Add]);
+        adder || self.addends
+    }
 }
 
 /// Traffic class: how a value counts in the traffic report.

@@ -5,6 +5,7 @@
 
 use super::content::Content;
 use super::fold::ByValue;
+use super::hold::LARGEST;
 use super::judge::Judge;
 use super::memory::{LOAD_SCALE, Ready};
 use super::observer::Observer;
@@ -142,7 +143,8 @@ impl<O: Observer> Judge<'_, O> {
         let mut writer = None;
         self.search(&mut |event| {
             let puts = |write: &Access| {
-                write.place.memory == wire && write.value == value && event.start + i64::from(write.first) == cycle
+                let first = event.start.checked_add(i64::from(write.first));
+                write.place.memory == wire && write.value == value && first == Some(cycle)
             };
             if event.writes.iter().any(puts) {
                 writer = Some(Who { resource: event.resource, op: event.op, start: event.start });
@@ -177,7 +179,8 @@ impl<O: Observer> Judge<'_, O> {
         self.search(&mut |event| {
             let write = event.writes.iter().find(|write| self.meets(access, write, access.value));
             written = write.map(|write| {
-                let at = |cycle: u32| event.start + i64::from(cycle);
+                // An event that has not been checked may start in any cycle.
+                let at = |cycle: u32| event.start.min(LARGEST as i64) + i64::from(cycle);
                 let writer = Who { resource: event.resource, op: event.op, start: event.start };
                 (at(write.first), at(write.last), writer)
             });

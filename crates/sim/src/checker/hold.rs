@@ -31,14 +31,22 @@ pub(super) fn hold_resources(resources: &Resources) -> Result<(), Violation> {
     Ok(())
 }
 
+/// The largest cycle and number of bytes of an event, so that sums of some of them do not overflow.
+pub(super) const LARGEST: u64 = 1 << 60;
+
 /// Checks an event against its unit or channel, and its accesses against their memories.
 pub(super) fn hold_event(resources: &Resources, event: &Event) -> Result<(), Violation> {
     cancel::check();
+    let sizes = event.reads.iter().chain(&event.writes).flat_map(|access| [access.bytes, access.place.bytes]);
+    let start = u64::try_from(event.start).unwrap_or(0);
+    if let Some(largest) = sizes.chain([start, event.work]).find(|&number| number > LARGEST) {
+        return fail(resources, event, Hazard::Malformed, format!("{largest} is beyond the largest number, {LARGEST}"));
+    }
     let (kind, needed) = hold_unit(resources, event)?;
-    let results = event.writes.iter().filter(|write| holds_elements(resources, write));
-    let last_result = results.map(|write| write.last).max();
+    let results = || event.writes.iter().filter(|write| holds_elements(resources, write));
+    let (begin, end) = (results().map(|write| write.first).max(), results().map(|write| write.last).max());
     let channel = resources.as_channel(event.resource).is_some();
-    let held = Held { resources, event, kind, needed, last_result, channel };
+    let held = Held { resources, event, kind, needed, results: begin.zip(end), channel };
     let mut moved = Moved::default();
     for (access, write) in event.reads.iter().map(|a| (a, false)).chain(event.writes.iter().map(|a| (a, true))) {
         let target = held.existing(access)?;
@@ -97,8 +105,8 @@ struct Held<'a> {
     kind: &'a OpKind,
     /// Cycles that its work needs.
     needed: u64,
-    /// Cycle of its last written element, if it writes any.
-    last_result: Option<u32>,
+    /// Cycle in which its last result begins, and that of its last written element, if it writes any.
+    results: Option<(u32, u32)>,
     channel: bool,
 }
 
@@ -124,17 +132,23 @@ impl<'a> Held<'a> {
     }
 
     /// Results come as late as latency and rate require, and after every operand. Addends may be read later, up to the
-    /// last result.
+    /// last result. Operands of sums begin before the results.
     fn time(&self, access: &Access, write: bool) -> Result<(), Violation> {
         let (first, last) = (access.first, access.last);
         let latency = self.kind.latency;
-        if let (false, Some(result)) = (write, self.last_result)
+        if let (false, Some((begin, end))) = (write, self.results)
             && holds_elements(self.resources, access)
         {
             let behind = if self.kind.addends { 0 } else { latency };
-            if u64::from(last) + behind > u64::from(result) {
+            if u64::from(last) + behind > u64::from(end) {
                 let text = format!(
-                    "an operand is read until {last}, and the last result comes at {result}: the latency is {behind}"
+                    "an operand is read until {last}, and the last result comes at {end}: the latency is {behind}"
+                );
+                return self.fail(Hazard::Latency, text);
+            }
+            if self.kind.sums() && u64::from(first) + behind > u64::from(begin) {
+                let text = format!(
+                    "an operand is read from {first} on, and results come from {begin} on: the latency is {behind}"
                 );
                 return self.fail(Hazard::Latency, text);
             }
@@ -153,14 +167,16 @@ impl<'a> Held<'a> {
     /// Sums the sizes of on-chip places, and checks that a write covers its whole place.
     fn place(&self, target: &Memory, access: &Access, write: bool, moved: &mut Moved) -> Result<(), Violation> {
         let elements = self.resources.value_classes[usize::from(access.value.class.0)].bits > 0;
-        if elements && matches!(target.kind, MemoryKind::OnChip { .. } | MemoryKind::Lines(_)) {
-            let bytes = access.place.bytes;
+        let addressed = matches!(target.kind, MemoryKind::OnChip { .. } | MemoryKind::Lines(_));
+        let bytes = access.place.bytes;
+        if elements && addressed {
             let places = &mut moved.places[usize::from(write)];
             *places = places.saturating_add(bytes);
-            if write && access.bytes < bytes {
-                let (written, name) = (access.bytes, &target.name);
-                return self.fail(Hazard::Rate, format!("writes {written} bytes to a place of {bytes} in {name}"));
-            }
+        }
+        let wire = matches!(target.kind, MemoryKind::Wire { .. });
+        if elements && write && (addressed || wire) && access.bytes < bytes {
+            let (written, name) = (access.bytes, &target.name);
+            return self.fail(Hazard::Rate, format!("writes {written} bytes to a place of {bytes} in {name}"));
         }
         Ok(())
     }

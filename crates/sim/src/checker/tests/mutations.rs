@@ -313,6 +313,22 @@ fn an_operand_behind_the_last_result() {
 }
 
 #[test]
+fn an_addend_that_begins_behind_the_first_result() {
+    let read_from = |first: u32| {
+        let mut builder = machine();
+        let mut events = events();
+        (events[1].reads[0].first, events[1].reads[0].last) = (first, 6);
+        builder.with_addends(MULTIPLY);
+        events.into_iter().for_each(|event| builder.event(event));
+        check(&builder.finish(), &[])
+    };
+    assert!(read_from(3).is_ok());
+    let late = read_from(4).expect_err("the first result is without it");
+    assert_eq!(late.hazard, Hazard::Latency);
+    assert!(late.message.contains("an operand is read from 4 on, and results come from 3 on"), "{late}");
+}
+
+#[test]
 fn a_unit_on_the_chip_that_reaches_off_it() {
     let reads = |off_chip: bool| {
         let mut builder = machine();
