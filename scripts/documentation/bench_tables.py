@@ -403,6 +403,39 @@ def suite_machines(found: dict[str, Any]) -> Rows:
     ]
 
 
+_GALLERY_MACHINES = ("f1", "osiris", "fpt", "morphling", "strix")
+GALLERY = ("program", "scheme", "processor", *_GALLERY_MACHINES)
+
+
+def gallery(found: dict[str, Any]) -> Rows:
+    """One line per program of the gallery: what agrees between instruction sets, and on each machine that takes it."""
+    by: dict[str, dict[str, Row]] = {}
+    for row in found["rows"]:
+        by.setdefault(row["program"], {})[row["on"]] = row
+
+    def agreed(row: Row, on: str) -> str:
+        """What agrees at a place: all bits of its ciphertexts where others have the same arithmetic, or its values."""
+        own = [place for place in row.get("places", ()) if place["on"] == on]
+        if "refused" in row:
+            return "–"
+        if "error" in row or not own:
+            return "differs" if "error" in row or "places" in row else "not run"
+        if not row["conforms"]:
+            return "differs"
+        same = all(place["same_bits"] for place in own if place["same_bits"] is not None)
+        others = any(place["same_bits"] for place in own)
+        exact = own[0]["arithmetic"] == "exact" and same and others
+        return "bits" if exact else "values"
+
+    lines = []
+    for name, rows in by.items():
+        ran = [row for row in rows.values() if any(place["on"] == "cpu" for place in row.get("places", ()))]
+        scheme = next((row["scheme"].upper() for row in rows.values() if "scheme" in row), "–")
+        here = agreed(ran[0], "cpu") if ran else "not run"
+        lines.append((f"`{name}`", scheme, here, *(agreed(rows[machine], machine) for machine in _GALLERY_MACHINES)))
+    return lines
+
+
 LOAD = ("clients", "requests", "a second", "processor time of one, ms", "50 %", "90 %", "99 %", "all within, s")
 
 
@@ -572,6 +605,7 @@ TABLES = {
     "integers": ("bench-integers", INTEGERS, integers),
     "integers-avx2": ("bench-integers-avx2", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
     "integers-64": ("bench-integers-64", INTEGERS[:6], lambda found: [row[:6] for row in integers(found)]),
+    "gallery": ("gallery", GALLERY, gallery),
     "suite": ("bench-suite", SUITE, suite),
     "suite-machines": ("suite-machines", SUITE_MACHINES, suite_machines),
     "secrets": ("bench-secrets", SECRETS, secrets),
