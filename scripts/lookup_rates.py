@@ -47,7 +47,7 @@ def one_of_a_batch(parameters: dict[str, Any], program: str, unroll: int | None 
     from polyfabric.schemes.tfhe import ElementContext, TfhePlan
 
     fewer = {**parameters, "name": "timed", "lwe_dimension": timed_dimension(parameters), "sources": {}}
-    few = _native.Parameters.from_json(json.dumps(fewer))
+    few = _native.TfheParameters.from_json(json.dumps(fewer))
     context = ElementContext.of_keys(few, unroll)
     client = context.generate()
     server = context.server_key(client)

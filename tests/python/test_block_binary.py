@@ -12,7 +12,7 @@ from polyfabric import _native
 from polyfabric.apps.programs import planned
 from polyfabric.schemes.options import PlanOptions
 
-SETS = [name for name in _native.default_parameter_names() if _native.Parameters.named(name).block > 1]
+SETS = [name for name in _native.default_parameter_names() if _native.TfheParameters.named(name).block > 1]
 HEAVY = ("polyfabric-5-p136-t64-block3", "polyfabric-6-p136-t64-block3")
 TOY = "toy-256-block3"
 
@@ -21,7 +21,7 @@ def test_every_default_kind_has_a_set_of_128_bits() -> None:
     assert {name.split("-p136")[0] for name in SETS if "p136" in name} == {f"polyfabric-{bits}" for bits in range(2, 7)}
     assert sum("integers" in name for name in SETS) == 2
     for name in SETS:
-        parameters = _native.Parameters.named(name)
+        parameters = _native.TfheParameters.named(name)
         assert parameters.block == 3
         assert parameters.security_bits >= 128
         assert parameters.estimated_bits is not None

@@ -143,11 +143,12 @@ def test_all_types_of_tfhe() -> None:
 
 
 def test_reals_and_residues() -> None:
-    @pf.program(x=pf.Real.vector(3), z=pf.Complex, m=pf.Real.matrix(2, 2).bounded(4))
-    def reals(x, z, m):
+    # No result depends on one of the inputs, which has no ciphertext.
+    @pf.program(x=pf.Real.vector(3), z=pf.Complex, m=pf.Real.matrix(2, 2).bounded(4), unused=pf.Real)
+    def reals(x, z, m, unused):
         return {"x": x + x, "z": z, "m": m * 0.5}
 
-    found = run(reals, x=[0.25, -1, 1], z=[0.5, -0.25], m=[[1, 2], [3, -4]])
+    found = run(reals, x=[0.25, -1, 1], z=[0.5, -0.25], m=[[1, 2], [3, -4]], unused=0.5)
     assert found["x"] == pytest.approx([0.5, -2, 2], abs=1e-3)
     assert found["z"] == pytest.approx([0.5, -0.25], abs=1e-3)
     assert found["m"][0] + found["m"][1] == pytest.approx([0.5, 1, 1.5, -2], abs=1e-3)
@@ -174,17 +175,17 @@ def test_batches() -> None:
 
 @pytest.mark.full
 def test_batches_on_slots() -> None:
-    @pf.program(x=pf.UInt(3), s=pf.Int(-2, 1))
-    def both(x, s):
+    @pf.program(x=pf.UInt(3), s=pf.Int(-2, 1), unused=pf.UInt(3))
+    def both(x, s, unused):
         return {"square": x * x, "sign": s < 0}
 
-    given = {"x": [0, 3, 7], "s": [-2, 0, 1]}
+    given = {"x": [0, 3, 7], "s": [-2, 0, 1], "unused": [1, 2, 3]}
     expected = {"square": [0, 1, 1], "sign": [1, 0, 0]}
     assert run(both.in_batches(3, scheme="slots"), **given) == expected
     summed = both.in_batches(3, scheme="slots", summed=["square"])
     assert run(summed, **given) == {**expected, "square": 2}
     with pytest.raises(RefusedError) as refused:
-        run(both.in_batches(3, scheme="slots"), x=[0, 8, 1], s=[0, 0, 0])
+        run(both.in_batches(3, scheme="slots"), **{**given, "x": [0, 8, 1]})
     assert refused.value.status == "INPUT"
 
 

@@ -92,7 +92,7 @@ def test_kernels_compile_within_their_limits(architecture, sets):
     measured = {}
     for name, key_bits in sets.items():
         for bits in key_bits:
-            text, shared_bytes = _native.gpu_kernels(_native.Parameters.named(name), bits, CARDS[architecture])
+            text, shared_bytes = _native.gpu_kernels(_native.TfheParameters.named(name), bits, CARDS[architecture])
             kernels = resources(compiled(text, architecture))
             assert set(kernels) >= {"blind_rotation", "transform_key", "key_switch", "modulus_switch", "sample_extract"}
             measured[f"{name}, {bits}"] = {**kernels["blind_rotation"], "shared_bytes": shared_bytes}
@@ -148,15 +148,15 @@ def test_kernels_of_the_benchmark_compile_within_their_limits(architecture):
 def test_sets_that_are_not_served_are_refused_with_their_cause():
     for name, told in (("strix-IV", "has degree 16384"), ("toy-256", "supports ring degrees 512 to 8192")):
         with pytest.raises(pf.errors.RunError, match=told):
-            _native.gpu_kernels(_native.Parameters.named(name), 1, CARDS["sm_90"])
+            _native.gpu_kernels(_native.TfheParameters.named(name), 1, CARDS["sm_90"])
     with rejects(pf.errors.RunError, "4", "2"):
-        _native.gpu_kernels(_native.Parameters.named("morphling-I"), 4, CARDS["sm_90"])
+        _native.gpu_kernels(_native.TfheParameters.named("morphling-I"), 4, CARDS["sm_90"])
 
 
 def card() -> str | None:
     """This computer's, if it has one."""
     try:
-        return gpu.card(_native.Parameters.named("polyfabric-3-p128-t64"))
+        return gpu.card(_native.TfheParameters.named("polyfabric-3-p128-t64"))
     except pf.errors.RunError:
         return None
 
@@ -261,7 +261,7 @@ def test_the_sets_that_an_h200_serves_and_a_bound_of_their_rates(polyfabric, mon
         s = sets[name]
         if not row["served"]:
             with pytest.raises(pf.errors.RunError) as refusal:
-                _native.gpu_kernels(_native.Parameters.named(name), bits, CARDS["sm_90"])
+                _native.gpu_kernels(_native.TfheParameters.named(name), bits, CARDS["sm_90"])
             assert row["reason"] == str(refusal.value)
             continue
         served += 1

@@ -160,7 +160,7 @@ def huge(scheme: str) -> pf.Specification:
     galois = next(key for key in keys if isinstance(key["id"], dict))
     taken = galois["id"]["Galois"]
     keys += [{**galois, "id": {"Galois": element}} for element in range(1, 16_384, 2) if element != taken]
-    data["key_bytes"] = _native.SlotSignature.from_json(json.dumps(data["signature"])).key_bytes
+    data["key_bytes"] = _native.RnsSignature.from_json(json.dumps(data["signature"])).key_bytes
     return pf.Specification(data)
 
 

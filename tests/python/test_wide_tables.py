@@ -30,11 +30,11 @@ def test_the_sets_have_128_bits_and_are_for_wide_tables_alone(polyfabric) -> Non
     names = [
         name
         for name in _native.default_parameter_names()
-        if "circuit" in json.loads(_native.Parameters.named(name).to_json())
+        if "circuit" in json.loads(_native.TfheParameters.named(name).to_json())
     ]
     assert names == [OWN, MIXED]
     for name in names:
-        parameters = _native.Parameters.named(name)
+        parameters = _native.TfheParameters.named(name)
         assert parameters.security_bits >= 128
         assert parameters.estimated_bits >= 128
         assert parameters.security_warning is None

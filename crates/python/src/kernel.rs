@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A TFHE kernel program.
-#[pyclass(name = "KernelProgram", frozen)]
+#[pyclass(name = "TfheKernel", frozen)]
 pub struct PyKernelProgram(pub Arc<KernelProgram>);
 
 /// A lowering with exact arithmetic whose products share input transforms, and are summed in the transform domain, or not.

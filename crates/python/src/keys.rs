@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// TFHE secret keys.
-#[pyclass(name = "ClientKey", frozen)]
+#[pyclass(name = "TfheClientKey", frozen)]
 pub struct PyClientKey {
     pub(crate) key: Arc<AnyClientKey>,
     /// Name in errors: the file path.
@@ -30,7 +30,7 @@ pub struct PyClientKey {
 }
 
 /// TFHE evaluation keys, expanded and in their transport form.
-#[pyclass(name = "ServerKey", frozen)]
+#[pyclass(name = "TfheServerKey", frozen)]
 pub struct PyServerKey {
     compressed: Arc<AnyCompressedServerKey>,
     expanded: Arc<AnyServerKey>,
@@ -84,7 +84,7 @@ pub fn outputs_of(batches: AnyBatches, generation: KeyGeneration) -> PyCiphertex
 }
 
 /// Ciphertext batches of one key generation.
-#[pyclass(name = "Ciphertexts", frozen)]
+#[pyclass(name = "TfheCiphertexts", frozen)]
 pub struct PyCiphertexts(pub Ciphertexts);
 
 /// The transport form of the evaluation keys of `client`.

@@ -283,7 +283,7 @@ impl PyMachine {
 }
 
 /// A TFHE program on a machine, with its checked schedule.
-#[pyclass(name = "MappedKernel", frozen)]
+#[pyclass(name = "MappedTfhe", frozen)]
 pub struct PyMappedKernel {
     machine: Arc<machines::Machine>,
     kernel: Arc<KernelProgram>,

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
 /// A checked TFHE parameter set.
-#[pyclass(name = "Parameters", frozen, eq, from_py_object)]
+#[pyclass(name = "TfheParameters", frozen, eq, from_py_object)]
 #[derive(Clone, PartialEq)]
 pub struct PyParameters(pub Parameters);
 

@@ -83,7 +83,7 @@ impl PyElementType {
 }
 
 /// Builds a program node by node. Nodes are identified by index.
-#[pyclass(name = "ProgramBuilder")]
+#[pyclass(name = "TfheProgramBuilder")]
 pub struct PyProgramBuilder {
     builder: Option<Builder>,
     integers: Integers,
@@ -303,7 +303,7 @@ fn result_of(element: PyElementType) -> LookupResult {
 }
 
 /// A checked homomorphic program.
-#[pyclass(name = "Program", frozen)]
+#[pyclass(name = "TfheProgram", frozen)]
 pub struct PyProgram(pub Arc<Program>);
 
 #[pymethods]

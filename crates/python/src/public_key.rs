@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 
 /// A TFHE public key: anybody can encrypt with it, but only the client decrypts.
-#[pyclass(name = "PublicKey", frozen)]
+#[pyclass(name = "TfhePublicKey", frozen)]
 pub struct PyPublicKey(AnyPublicKey);
 
 #[pymethods]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Names, types and encodings of a program's inputs and outputs; no operations.
-#[pyclass(name = "Signature", frozen)]
+#[pyclass(name = "TfheSignature", frozen)]
 pub struct PySignature(pub Arc<Signature>);
 
 fn listed(terminals: &[Terminal]) -> Vec<(String, PyElementType, usize)> {

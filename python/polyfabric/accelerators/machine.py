@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..schemes.context import Ciphertexts, ServerKey
     from ..schemes.plan import Plan
 
-Kernel: TypeAlias = _native.KernelProgram | _native.RnsKernel
+Kernel: TypeAlias = _native.TfheKernel | _native.RnsKernel
 """A kernel program, for TFHE or for CKKS and BGV."""
 
 
@@ -104,7 +104,7 @@ def _expect_name(file: str, name: str) -> None:
         raise MachineError(f"{file}: `name` is {name!r:.80}; give one of letters, digits and dashes")
 
 
-def multiplier_bits(parameters: _native.Parameters, widths: dict[str, int]) -> float:
+def multiplier_bits(parameters: _native.TfheParameters, widths: dict[str, int]) -> float:
     """Model of the multiplier cost of one external product: the sum over real products, in transforms and with the key, of the product of
     both factors' bits, which is an array multiplier's number of cells."""
     literal = json.loads(parameters.to_json())
@@ -157,7 +157,7 @@ class Machine:
 
     def trial(
         self,
-        parameters: _native.Parameters,
+        parameters: _native.TfheParameters,
         lookups: int,
         bits: int | None = None,
         progress: ProgressHook | None = None,
@@ -167,18 +167,18 @@ class Machine:
         return json.loads(self.native.trial(parameters, lookups, bits, progress))
 
     def derive_widths(
-        self, parameters: _native.Parameters, judge: str = "phase", progress: ProgressHook | None = None
+        self, parameters: _native.TfheParameters, judge: str = "phase", progress: ProgressHook | None = None
     ) -> tuple[dict[str, Any], str]:
         """Fixed-point widths for a set by FPT's design method, and the text of a machine file with them."""
         found, text = self.native.derive_widths(parameters, judge, progress)
         return json.loads(found), text
 
-    def widths(self, parameters: _native.Parameters) -> dict[str, int] | None:
+    def widths(self, parameters: _native.TfheParameters) -> dict[str, int] | None:
         """Bits, including sign, of the key's points, both transforms and their twiddle factors for a set. `None` if products are exact or in
         f64."""
         return json.loads(self.native.widths(parameters))
 
-    def with_derived_widths(self, parameters: _native.Parameters, progress: ProgressHook | None = None) -> Machine:
+    def with_derived_widths(self, parameters: _native.TfheParameters, progress: ProgressHook | None = None) -> Machine:
         """The machine with the widths of `derive_widths` for a set, and the same remaining readings."""
         _, text = self.derive_widths(parameters, progress=progress)
         file = f"{self.name} with widths for {parameters.name}"
@@ -186,7 +186,7 @@ class Machine:
         choices = [choice for choice in self.readings.items() if choice[0] in open_still]
         return Machine(_native.Machine.parse(file, text, choices), derived_from=self)
 
-    def _change_of_widths(self, parameters: _native.Parameters) -> dict[str, Any]:
+    def _change_of_widths(self, parameters: _native.TfheParameters) -> dict[str, Any]:
         """The derived widths, those of the file, and the multipliers' cells over theirs; nothing if the widths are the file's."""
         own, derived = (
             None if self.derived_from is None else self.derived_from.widths(parameters),
@@ -226,7 +226,7 @@ class Machine:
         """What follows from its figures: counts of parts and bytes that they hold."""
         return json.loads(self.native.quantities())
 
-    def mapping(self, kernel: _native.KernelProgram) -> dict[str, Any]:
+    def mapping(self, kernel: _native.TfheKernel) -> dict[str, Any]:
         """What its mapper decides of a program of TFHE: `quantities` by name, and when `instructions` run, if it has some."""
         return json.loads(self.native.mapping(kernel))
 
@@ -248,13 +248,13 @@ class Machine:
         `options` are those of the machine (`machine_options`), with underscores instead of dashes; `None` means the default.
         """
         kernel = self._kernel(planned)
-        if isinstance(kernel, _native.KernelProgram):
+        if isinstance(kernel, _native.TfheKernel):
             needed = self.native.mapping_bytes(kernel)
         else:
             needed = kernel.mapping_bytes(self.native)
         remedy = "use fewer ciphertexts (--batch), split the program, or allow more with memory (--memory)"
         memory.expect(f"a schedule on {self.name}", needed, remedy)
-        if isinstance(kernel, _native.KernelProgram):
+        if isinstance(kernel, _native.TfheKernel):
             if given := _given(options):
                 raise InputError(
                     f"--{next(iter(given))} is of programs on slots, but {kernel.name} is of TFHE; leave it out"
@@ -265,7 +265,7 @@ class Machine:
     def load(self, planned: Kernel | Plan, path: Path, **options: str | float | None) -> MappedSlots:
         """Loads a compiled CKKS or BGV program that `MappedSlots.save` wrote, and checks it again."""
         kernel = self._kernel(planned)
-        if isinstance(kernel, _native.KernelProgram):
+        if isinstance(kernel, _native.TfheKernel):
             raise InputError("only CKKS and BGV programs can be loaded compiled; omit the file for this TFHE program")
         compiled = _read_compiled(path)
         try:
@@ -280,7 +280,7 @@ class Machine:
     def _kernel(self, planned: Kernel | Plan) -> Kernel:
         """The kernel program of a plan, or a given kernel program itself."""
         kernel = getattr(planned, "kernel", planned)
-        if isinstance(kernel, _native.KernelProgram | _native.RnsKernel):
+        if isinstance(kernel, _native.TfheKernel | _native.RnsKernel):
             return kernel
         what = repr(planned) if isinstance(planned, str) else f"of the type {type(planned).__name__}"
         raise InputError(
@@ -306,7 +306,7 @@ class Mapped(ABC):
 class MappedElements(Mapped):
     """A TFHE program on a machine, with its checked schedule, in which loops stay loops."""
 
-    def __init__(self, native: _native.MappedKernel, change_of_widths: dict[str, Any]) -> None:
+    def __init__(self, native: _native.MappedTfhe, change_of_widths: dict[str, Any]) -> None:
         self.native = native
         self.change_of_widths = change_of_widths
 
@@ -315,8 +315,8 @@ class MappedElements(Mapped):
         return self._report({})
 
     def replay(
-        self, server: _native.ServerKey, inputs: _native.Ciphertexts, progress: ProgressHook | None = None
-    ) -> tuple[_native.Ciphertexts, Report]:
+        self, server: _native.TfheServerKey, inputs: _native.TfheCiphertexts, progress: ProgressHook | None = None
+    ) -> tuple[_native.TfheCiphertexts, Report]:
         """Executes the schedule on ciphertexts, with the machine's arithmetic, in its order; returns the outputs and the report."""
         outputs, saturations = self.native.replay(server, inputs, progress)
         return outputs, self._report({"saturations": saturations})
@@ -329,7 +329,7 @@ class MappedElements(Mapped):
 class MappedSlots(Mapped):
     """A compiled and checked CKKS or BGV program on a machine."""
 
-    def __init__(self, native: _native.MappedProgram, refusal: str | None = None) -> None:
+    def __init__(self, native: _native.MappedRns, refusal: str | None = None) -> None:
         self.native = native
         self.refusal = refusal
         """Why the program is only timed; `None` if it is run."""
@@ -343,10 +343,10 @@ class MappedSlots(Mapped):
 
     def replay(
         self,
-        server: _native.SlotServer,
-        inputs: _native.SlotCiphertexts,
+        server: _native.RnsServerKey,
+        inputs: _native.RnsCiphertexts,
         progress: ProgressHook | None = None,  # noqa: ARG002 - the replay does not say how far it is
-    ) -> tuple[_native.SlotCiphertexts, Report]:
+    ) -> tuple[_native.RnsCiphertexts, Report]:
         """Executes the schedule on ciphertexts with the machine's arithmetic, in its order; returns the outputs and the report."""
         return self.native.replay(server, inputs), self.report()
 

@@ -302,7 +302,7 @@ def default_set(name: str, machine: Machine | None) -> str:
     plans = []
     for other in _native.parameter_names():
         with suppress(Error):
-            parameters = _native.Parameters.named(other)
+            parameters = _native.TfheParameters.named(other)
             uniform = parameters.block == 1
             if other.startswith(DEFAULT_SETS) and uniform and parameters.security_bits >= STANDARD_SECURITY:
                 plans.append(held(other))

@@ -62,7 +62,7 @@ def to_trace(program: TracedProgram | Plan | _native.RnsKernel, folder: str | Pa
     planned = make_plan(program, PlanOptions()) if isinstance(program, TracedProgram) else program
     kernel = planned.kernel if isinstance(planned, Plan) else planned
     if not isinstance(kernel, _native.RnsKernel):
-        of_tfhe = isinstance(planned, Plan) or isinstance(kernel, _native.KernelProgram)
+        of_tfhe = isinstance(planned, Plan) or isinstance(kernel, _native.TfheKernel)
         what = "a program of TFHE" if of_tfhe else f"{type(program).__name__}, which is no program"
         raise InputError(f"to_trace: {what}; give a program of CKKS or BGV, or its plan")
     return fhetch.write(kernel, folder, planned.program.scheme if isinstance(planned, Plan) else None)

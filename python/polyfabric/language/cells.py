@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .._native import ElementType, ProgramBuilder
+from .._native import ElementType, TfheProgramBuilder
 from . import ranges
 from .place import place, refuse
 from .public_operands import Public
@@ -28,7 +28,7 @@ Table = tuple[int, list[int]]
 
 
 class _Node(Protocol):
-    def __call__(self, builder: ProgramBuilder) -> int: ...
+    def __call__(self, builder: TfheProgramBuilder) -> int: ...
 
 
 class Cells:

@@ -41,7 +41,7 @@ class CopyShapes(Shapes):
         return {"copies": self.batch, **self._copies.to_dict()}
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], native: _native.Program | _native.Signature) -> Self:
+    def of(cls, data: Mapping[str, Any], native: _native.TfheProgram | _native.TfheSignature) -> Self:
         """From `to_dict`, for the same program or its signature."""
         return cls(Shapes.of(data, native), written(int, data["copies"], "the number of copies"))
 

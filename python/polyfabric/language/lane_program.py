@@ -34,7 +34,7 @@ class LaneProgram(TracedProgram):
     """A program on integers with CKKS, which executes on a batch of inputs."""
 
     kind = "lanes"
-    native: _native.SlotProgram
+    native: _native.RnsProgram
     shapes: LaneShapes
     scheme = "ckks"
     integers: TfheProgram

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._native import Program
+from .._native import TfheProgram
 from ..errors import InputError, shown
 from .real_steps import RealSteps
 from .shapes import Shapes, expect_count, expect_inputs, expect_numbers
@@ -21,7 +21,7 @@ class MixedShapes(Shapes):
     """The inputs and outputs of the user's function. Those of the program on integers may be hidden, and real numbers are steps next to it."""
 
     def __init__(
-        self, native: Program, integers: Shapes, reals: RealSteps, inputs: Sequence[str], outputs: Sequence[str]
+        self, native: TfheProgram, integers: Shapes, reals: RealSteps, inputs: Sequence[str], outputs: Sequence[str]
     ) -> None:
         super().__init__(native, integers._scalars, integers._integers)
         given: dict[str, Type | SlotType] = {**self.inputs, **reals.inputs}

@@ -45,7 +45,7 @@ class TfheProgram(TracedProgram):
     """A program with TFHE, in which every element is encrypted by itself."""
 
     kind = "elements"
-    native: _native.Program
+    native: _native.TfheProgram
     shapes: Shapes
     scheme = "tfhe"
     declared: Mapping[str, Type] | None = None
@@ -63,7 +63,7 @@ class TfheProgram(TracedProgram):
 
     def __init__(
         self,
-        native: _native.Program,
+        native: _native.TfheProgram,
         scalars: frozenset[str] = frozenset(),
         doc: str | None = None,
         integers: Mapping[str, Type] | None = None,
@@ -93,7 +93,7 @@ class TfheProgram(TracedProgram):
     @classmethod
     def parse(cls, text: str) -> Self:
         """The program that `text()` printed. Every input and output is a vector; integers in digits are vectors of them."""
-        made = cls(_native.Program.parse(text))
+        made = cls(_native.TfheProgram.parse(text))
         made.shapes.declared = False
         return made
 

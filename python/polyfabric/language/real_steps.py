@@ -18,7 +18,7 @@ from .shapes import written
 from .types import RING_SLOTS, Real, SlotType
 
 if TYPE_CHECKING:
-    from .._native import Program
+    from .._native import TfheProgram
     from .reals import RealValue
 
 Native: TypeAlias = tuple[Any, ...]
@@ -86,7 +86,7 @@ class RealSteps:
 
     # -- in the clear -----------------------------------------------------------------------------------------------
 
-    def evaluate(self, program: Program, inputs: Numbers) -> tuple[dict[str, list[Any]], list[float]]:
+    def evaluate(self, program: TfheProgram, inputs: Numbers) -> tuple[dict[str, list[Any]], list[float]]:
         """The outputs for one input of the batch, and the distances of the rounded numbers from their borders, in steps. For programs without a
         function, of which `program` is the part on integers."""
         rounded = {

@@ -16,7 +16,7 @@ from .fixed_type import NAMES, Fixed, FixedType
 from .types import MOST_BITS, Bitwise, SInt, SlotType, Text, TextType, Type, UInt, needed_bits, text_bytes
 
 if TYPE_CHECKING:
-    from .._native import Program, Signature
+    from .._native import TfheProgram, TfheSignature
 
 T = TypeVar("T")
 
@@ -193,7 +193,7 @@ class Shapes:
 
     def __init__(
         self,
-        native: Program | Signature,
+        native: TfheProgram | TfheSignature,
         scalars: frozenset[str] = frozenset(),
         integers: Mapping[str, Type] | None = None,
     ) -> None:
@@ -209,7 +209,7 @@ class Shapes:
             for name, e, n in native.outputs
         }
 
-    def with_bits(self, native: Program | Signature, bitwise: Mapping[str, Type]) -> Shapes:
+    def with_bits(self, native: TfheProgram | TfheSignature, bitwise: Mapping[str, Type]) -> Shapes:
         """The same, with vectors of truth values as the bits of integers; an output has "->" before its name."""
         made = Shapes(native, self._scalars - set(bitwise), {**self._integers, **bitwise})
         made.declared = self.declared
@@ -233,7 +233,7 @@ class Shapes:
         return {"scalars": sorted(self._scalars), "integers": integers}
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], native: Program | Signature) -> Shapes:
+    def of(cls, data: Mapping[str, Any], native: TfheProgram | TfheSignature) -> Shapes:
         """From `to_dict`, for the same program or its signature."""
         lengths = {name: length for name, _, length in native.inputs}
         lengths |= {f"->{name}": length for name, _, length in native.outputs}

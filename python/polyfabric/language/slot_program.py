@@ -25,12 +25,12 @@ class SlotProgram(TracedProgram):
     """A program on vectors of slots, with CKKS or BGV."""
 
     kind = "slots"
-    native: _native.SlotProgram
+    native: _native.RnsProgram
     shapes: SlotShapes
 
     def __init__(
         self,
-        program: _native.SlotProgram,
+        program: _native.RnsProgram,
         inputs: Mapping[str, SlotType],
         outputs: Mapping[str, SlotType],
         doc: str | None = None,
@@ -49,7 +49,7 @@ class SlotProgram(TracedProgram):
     @classmethod
     def parse(cls, text: str) -> Self:
         """The program that `text()` printed. Every input and output fills all slots; with CKKS, numbers are complex."""
-        program = _native.SlotProgram.parse(text)
+        program = _native.RnsProgram.parse(text)
         modulus = program.plaintext_modulus
         kind: Literal["complex", "residue"] = "complex" if modulus is None else "residue"
         slots, scalar = program.slots, not is_packed(modulus)

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .._native import SlotProgramBuilder
+from .._native import RnsProgramBuilder
 from ..errors import shown
 from ..host.memory import most
 from . import slot_matrix, slot_parts
@@ -37,7 +37,7 @@ Approximated: TypeAlias = "tuple[int, int, Callable[[Sequence[float]], list[floa
 MOST_LEVELS = 1000
 """More than any parameter set has; the set's own limit is checked later."""
 
-NODES = {"add": SlotProgramBuilder.add, "sub": SlotProgramBuilder.sub, "mul": SlotProgramBuilder.mul}
+NODES = {"add": RnsProgramBuilder.add, "sub": RnsProgramBuilder.sub, "mul": RnsProgramBuilder.mul}
 """Each operation on two vectors as a node of the program."""
 
 
@@ -51,7 +51,7 @@ class SlotTracer(Asked):
         self.modulus = modulus
         self.may_round = False
         """Whether the program may be traced again as one on batches, which has integers too."""
-        self.builder = placed(name, lambda: SlotProgramBuilder(name, slots, modulus, most()))
+        self.builder = placed(name, lambda: RnsProgramBuilder(name, slots, modulus, most()))
         self.mapped: dict[int, tuple[int, float, float, int]] = {}
         """By node of a polynomial whose operand was mapped to [-1, 1]: the original operand, its interval, and its number of slots."""
         self.functions: dict[int, Approximated] = {}
@@ -79,7 +79,7 @@ class SlotTracer(Asked):
         """Its name, for messages."""
         return "CKKS" if self.modulus is None else "BGV"
 
-    def node(self, step: Callable[[SlotProgramBuilder], int]) -> int:
+    def node(self, step: Callable[[RnsProgramBuilder], int]) -> int:
         """Appends one node, with the user's file and line."""
         self.builder.at(*place())
         return step(self.builder)
@@ -268,7 +268,7 @@ class SlotValue(Refusals, Value):
 
     def _new(
         self,
-        step: Callable[[SlotProgramBuilder], int],
+        step: Callable[[RnsProgramBuilder], int],
         *,
         clean: bool,
         kind: Literal["real", "complex", "residue"] | None = None,

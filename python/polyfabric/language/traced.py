@@ -26,7 +26,7 @@ class TracedProgram(ABC):
 
     kind: ClassVar[str]
     """Its operands: "elements" with TFHE, "slots" with CKKS and BGV, "lanes" for integers with CKKS."""
-    native: _native.Program | _native.SlotProgram
+    native: _native.TfheProgram | _native.RnsProgram
     """The homomorphic program."""
     shapes: Shapes | SlotShapes | LaneShapes
     """The types of its inputs and outputs."""
@@ -36,7 +36,10 @@ class TracedProgram(ABC):
     """Its scheme and why, if `scheme="auto"` chose it."""
 
     def _begin(
-        self, native: _native.Program | _native.SlotProgram, shapes: Shapes | SlotShapes | LaneShapes, doc: str | None
+        self,
+        native: _native.TfheProgram | _native.RnsProgram,
+        shapes: Shapes | SlotShapes | LaneShapes,
+        doc: str | None,
     ) -> None:
         self.native = native
         self.shapes = shapes

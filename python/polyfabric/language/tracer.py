@@ -21,7 +21,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from .._native import ProgramBuilder
+from .._native import TfheProgramBuilder
 from ..host.memory import most
 from . import ranges
 from .cells import Cells, Table
@@ -67,7 +67,7 @@ class Tracer(Asked):
         wide_operations: bool = True,
     ) -> None:
         self.name = name
-        self.builder = ProgramBuilder(name, most())
+        self.builder = TfheProgramBuilder(name, most())
         if slot_tables is not None:
             self.builder.integer_slot_tables(slot_tables)
         if wide_tables:

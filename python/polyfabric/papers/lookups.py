@@ -9,7 +9,7 @@ from ..accelerators.machine import Machine
 from ..schemes.tfhe import named_parameters
 
 
-def kernel(machine: Machine, name: str, parameters: str, batch: int) -> _native.KernelProgram:
+def kernel(machine: Machine, name: str, parameters: str, batch: int) -> _native.TfheKernel:
     """The kernel program in the form that the machine's mapper requires."""
     return _native.built_in(name, named_parameters(parameters, warn=False), batch, machine.native)[1]
 

@@ -88,7 +88,7 @@ def set_of_table_5(machine: accelerators.Machine, name: str) -> list[dict[str, A
         of_literal = _MANY * clock / cycles(literal, "pbs", parameters, _MANY)
         switched = 640 * clock / cycles(machine, "pbs+ks", parameters, 640)
 
-        def steady(own: accelerators.Machine, made: Callable[[int], _native.KernelProgram]) -> float:
+        def steady(own: accelerators.Machine, made: Callable[[int], _native.TfheKernel]) -> float:
             """Lookups a second without the last group's key switch, which nothing hides."""
             return 640 * clock / (cycles_of(own, made(1280)) - cycles_of(own, made(640)))
 

@@ -60,7 +60,7 @@ _OWN_PARTS = {"xpu.rotate": "XPU", "vpu.ks": "VPU, key switch"}
 _ORDER = ("XPU", "VPU, key switch", "VPU, modulus switch and sample extraction", "NoC", "DMA")
 
 
-def _shares(machine: accelerators.Machine, program: _native.KernelProgram) -> dict[str, float]:
+def _shares(machine: accelerators.Machine, program: _native.TfheKernel) -> dict[str, float]:
     """For each part, the share of the time in which it is busy and no part of higher precedence is."""
     instructions = machine.mapping(program)["instructions"]
     # Their schedule is checked and audited.

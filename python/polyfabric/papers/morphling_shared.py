@@ -75,17 +75,17 @@ class Sizes:
         return float(self.lwe * (self.glwe + 1) * self.degree * self.levels)
 
 
-def lookups(name: str, parameters: str, batch: int, choice: tuple[bool, bool] = BOTH) -> _native.KernelProgram:
+def lookups(name: str, parameters: str, batch: int, choice: tuple[bool, bool] = BOTH) -> _native.TfheKernel:
     """The kernel program of lookups."""
-    return _native.KernelProgram.of_transforms(name, named_parameters(parameters, warn=False), batch, *choice)
+    return _native.TfheKernel.of_transforms(name, named_parameters(parameters, warn=False), batch, *choice)
 
 
-def lookups_with(levels: int, parameters: str, batch: int) -> _native.KernelProgram:
+def lookups_with(levels: int, parameters: str, batch: int) -> _native.TfheKernel:
     """Lookups with key switches of that many levels, of which table III says nothing."""
     literal = json.loads(named_parameters(parameters, warn=False).to_json())
     literal["key_switch_gadget"]["levels"] = levels
-    changed = _native.Parameters.from_json(json.dumps(literal))
-    return _native.KernelProgram.of_transforms("pbs+ks", changed, batch, *BOTH)
+    changed = _native.TfheParameters.from_json(json.dumps(literal))
+    return _native.TfheKernel.of_transforms("pbs+ks", changed, batch, *BOTH)
 
 
 def four_vector_units(machine: accelerators.Machine) -> accelerators.Machine:
@@ -106,6 +106,6 @@ def cycles(
     return cycles_of(machine, program) if choice == BOTH else machine.native.cycles(program)
 
 
-def cycles_of(machine: accelerators.Machine, program: _native.KernelProgram) -> int:
+def cycles_of(machine: accelerators.Machine, program: _native.TfheKernel) -> int:
     """The cycles of a program's schedule, which was checked and audited."""
     return int(machine.simulate(program)["cycles"])

@@ -104,7 +104,7 @@ def _components(machine: accelerators.Machine) -> list[dict[str, Any]]:
 
 
 def _facts(parameters: str) -> dict[str, Any]:
-    found = _native.SlotParameters.named(parameters)
+    found = _native.RnsParameters.named(parameters)
     assert found is not None
     return json.loads(found.to_json())
 
@@ -154,7 +154,7 @@ def _rate(machine: accelerators.Machine) -> list[dict[str, Any]]:
 
 def _on_top(machine: accelerators.Machine, diagonals: int | None) -> _native.RnsKernel:
     """A ciphertext at the top of figure 11's set, rotated or times a matrix, lowered for the machine."""
-    builder = _native.SlotProgramBuilder("kernel", _SLOTS, None)
+    builder = _native.RnsProgramBuilder("kernel", _SLOTS, None)
     x = builder.input("x", 1.0, _facts(_MATRIX_SET)["levels"])
     y = builder.rotate(x, 5) if diagonals is None else builder.linear_transform(x, _values(diagonals))
     builder.output("y", y)

@@ -111,7 +111,7 @@ def _own_key_switch(machine: accelerators.Machine, parameters: str, levels: int)
     """Milliseconds in which a core's key-switch cluster is at work for one ciphertext, with a gadget of that many levels."""
     literal = json.loads(named_parameters(parameters, warn=False).to_json())
     literal["key_switch_gadget"]["levels"] = levels
-    changed = _native.Parameters.from_json(json.dumps(literal))
+    changed = _native.TfheParameters.from_json(json.dumps(literal))
     cores = machine.count("units.core.count")
     report = machine.simulate(_native.built_in("pbs+ks", changed, cores, machine.native)[1]).to_dict()
     return report["limits"]["key_switch"] / machine.clock_hz * 1e3

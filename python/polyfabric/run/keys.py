@@ -62,7 +62,7 @@ def _mark(source: Source) -> str | None:
 def load_client_key(scheme: str, source: Source) -> ClientKey:
     """Loads a secret key."""
     source = _of_scheme(scheme, source)
-    return _native.ClientKey.load(source) if scheme == "tfhe" else _native.SlotClient.load(scheme, source)
+    return _native.TfheClientKey.load(source) if scheme == "tfhe" else _native.RnsClientKey.load(scheme, source)
 
 
 def load_server_key(
@@ -76,30 +76,30 @@ def load_server_key(
     source = _of_scheme(scheme, source)
     if scheme == "tfhe":
         needed = (expected.parameters, expected.unroll) if isinstance(expected, ElementContext) else None
-        return _native.ServerKey.load(source, progress, memory.most(), needed)
-    return _native.SlotServer.load(scheme, source, expected.signature if expected else None)
+        return _native.TfheServerKey.load(source, progress, memory.most(), needed)
+    return _native.RnsServerKey.load(scheme, source, expected.signature if expected else None)
 
 
 def load_public_key(scheme: str, source: Source) -> PublicKey:
     """Loads a public key."""
     source = _of_scheme(scheme, source)
-    return _native.PublicKey.load(source) if scheme == "tfhe" else _native.SlotPublicKey.load(scheme, source)
+    return _native.TfhePublicKey.load(source) if scheme == "tfhe" else _native.RnsPublicKey.load(scheme, source)
 
 
 def parameters_of(key: ClientKey | ServerKey | PublicKey) -> Parameters:
     """The parameter set of a key."""
     own = key.parameters
-    return SlotParameters(own) if isinstance(own, _native.SlotParameters) else own
+    return SlotParameters(own) if isinstance(own, _native.RnsParameters) else own
 
 
 def held_bytes(server: ServerKey) -> int:
     """Bytes of evaluation keys in memory, with the transforms that executions have cached of a TFHE key."""
-    return int(server.bytes) + (server.transformed_bytes if isinstance(server, _native.ServerKey) else 0)
+    return int(server.bytes) + (server.transformed_bytes if isinstance(server, _native.TfheServerKey) else 0)
 
 
 def public_key_of(client: ClientKey) -> PublicKey:
     """A fresh public key of the client's secret key."""
-    return client.public() if isinstance(client, _native.SlotClient) else _native.PublicKey.generate(client)
+    return client.public() if isinstance(client, _native.RnsClientKey) else _native.TfhePublicKey.generate(client)
 
 
 def present(folder: Path, *names: str) -> list[str]:
@@ -113,12 +113,12 @@ def matching(key: ClientKey | ServerKey | PublicKey | Keys, named: str | Paramet
     asked: object = named
     if isinstance(named, str):
         # A name may be a file of the user's own or a built-in set.
-        asked = named_parameters(named, warn=False) if isinstance(own, _native.Parameters) else _of_slots(named)
+        asked = named_parameters(named, warn=False) if isinstance(own, _native.TfheParameters) else _of_slots(named)
     if asked is not None and asked != (own.name if isinstance(asked, str) else own):
         raise InputError(
             f"the keys are of parameter set {own.name}, not {_name(asked)}; name that set, or make new keys"
         )
-    return warned(own) if isinstance(own, _native.Parameters) else own
+    return warned(own) if isinstance(own, _native.TfheParameters) else own
 
 
 def _of_slots(named: str) -> SlotParameters | str:
@@ -155,18 +155,18 @@ class Keys:
     def scheme(self) -> str:
         """ "tfhe", "ckks" or "bgv"."""
         own = self.client.parameters
-        return own.scheme if isinstance(own, _native.SlotParameters) else "tfhe"
+        return own.scheme if isinstance(own, _native.RnsParameters) else "tfhe"
 
     @classmethod
     def generate(
-        cls, of: Plan | str | _native.Parameters, progress: ProgressHook | None = None, *, unroll: int | None = None
+        cls, of: Plan | str | _native.TfheParameters, progress: ProgressHook | None = None, *, unroll: int | None = None
     ) -> Keys:
         """Generates keys from the operating system's randomness, for a plan or for a TFHE parameter set. The latter serve all programs with
         `unroll` secret bits per iteration."""
         if isinstance(of, Plan):
             of.check_memory()
             context = of.context
-        elif isinstance(of, str | _native.Parameters):
+        elif isinstance(of, str | _native.TfheParameters):
             context = ElementContext.of_keys(named_parameters(of) if isinstance(of, str) else of, unroll)
         else:
             raise InputError(

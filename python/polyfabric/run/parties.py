@@ -227,7 +227,7 @@ def _messages(
     return found
 
 
-def _outputs(specification: Specification, answer: Ciphertexts) -> _native.SlotCiphertexts:
+def _outputs(specification: Specification, answer: Ciphertexts) -> _native.RnsCiphertexts:
     if not isinstance(answer, Ciphertexts) or answer.ending != OUTPUTS:
         raise InputError(f"an answer is {shown(answer)}; give the pf.Ciphertexts of the server's answer")
     return _context(specification).read(dict(answer.parts), outputs=True)

@@ -23,19 +23,19 @@ STANDARD_SECURITY = 128.0
 LARGEST_KEY = 4 << 30
 """Default limit of an evaluation key's bytes. The author of a specification, whom a client need not trust, chooses that size."""
 
-Parameters: TypeAlias = _native.Parameters | SlotParameters
+Parameters: TypeAlias = _native.TfheParameters | SlotParameters
 """A checked parameter set."""
 
-ClientKey: TypeAlias = _native.ClientKey | _native.SlotClient
+ClientKey: TypeAlias = _native.TfheClientKey | _native.RnsClientKey
 """A client's secret key, which decrypts."""
 
-ServerKey: TypeAlias = _native.ServerKey | _native.SlotServer
+ServerKey: TypeAlias = _native.TfheServerKey | _native.RnsServerKey
 """A server's keys: bootstrapping and switching keys."""
 
-PublicKey: TypeAlias = _native.PublicKey | _native.SlotPublicKey
+PublicKey: TypeAlias = _native.TfhePublicKey | _native.RnsPublicKey
 """A public key, with which others encrypt."""
 
-Ciphertexts: TypeAlias = _native.Ciphertexts | _native.SlotCiphertexts
+Ciphertexts: TypeAlias = _native.TfheCiphertexts | _native.RnsCiphertexts
 """Encrypted inputs of a program, or its outputs."""
 
 Source: TypeAlias = "bytes | Path"

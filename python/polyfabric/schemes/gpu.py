@@ -16,7 +16,7 @@ KEY_BITS = (1, 2)
 """Secret bits per iteration of uniform keys for which kernels exist."""
 
 
-def card(parameters: _native.Parameters, unroll: int | None = None) -> str:
+def card(parameters: _native.TfheParameters, unroll: int | None = None) -> str:
     """The name of the GPU for programs of a parameter set, with `unroll` secret bits per iteration.
 
     Raises `RunError` if there is no GPU, driver, or kernel compiler, or if the kernels do not support the set.
@@ -26,7 +26,7 @@ def card(parameters: _native.Parameters, unroll: int | None = None) -> str:
     return _native.gpu(parameters, unroll)
 
 
-def card_for_slots(plan: _native.SlotPlan) -> str:
+def card_for_slots(plan: _native.RnsPlan) -> str:
     """The name of the GPU for a CKKS or BGV program.
 
     Raises `RunError` if there is no GPU, driver, or kernel compiler, or if the program is unsupported or does not fit.

@@ -29,7 +29,7 @@ class LaneContext(SlotContext):
     shapes: LaneShapes  # type: ignore[assignment]
 
     @classmethod
-    def _shapes_of(cls, data: Mapping[str, Any], signature: _native.SlotSignature) -> LaneShapes:
+    def _shapes_of(cls, data: Mapping[str, Any], signature: _native.RnsSignature) -> LaneShapes:
         shapes = LaneShapes.of(data["shapes"], signature.name, signature.slots)
         expect_ends(shapes.vectors(outputs=False), shapes.vectors(outputs=True), signature)
         return shapes
@@ -39,7 +39,7 @@ class LaneContext(SlotContext):
         """None: imaginary parts are integers too."""
         return []
 
-    def decrypt(self, client: _native.SlotClient, results: _native.SlotCiphertexts) -> Values:
+    def decrypt(self, client: _native.RnsClientKey, results: _native.RnsCiphertexts) -> Values:
         """Decrypts the outputs and rounds them to integers. Fails if a value is farther from an integer than in any run of the program."""
         return self.shapes.rounded(super().decrypt(client, results))
 
@@ -120,7 +120,7 @@ class LanePlan(RnsPlan):
         return Expected(values, magnitudes, wrapped, np.flatnonzero(distances <= self.border).tolist())
 
     def decrypt(
-        self, client: _native.SlotClient, results: _native.SlotCiphertexts, flood: float | None = None
+        self, client: _native.RnsClientKey, results: _native.RnsCiphertexts, flood: float | None = None
     ) -> Values:
         """Decrypts the outputs and rounds them to integers."""
         self.check_flood(flood)

@@ -22,7 +22,7 @@ def _carries(capacity: dict[str, Any]) -> dict[str, Any]:
 class ParameterSet:
     """A checked parameter set of the table."""
 
-    native: _native.Parameters
+    native: _native.TfheParameters
 
     @property
     def name(self) -> str:
@@ -73,4 +73,4 @@ class ParameterSet:
 
 def named(name: str) -> ParameterSet:
     """The set called `name`."""
-    return ParameterSet(_native.Parameters.named(name))
+    return ParameterSet(_native.TfheParameters.named(name))

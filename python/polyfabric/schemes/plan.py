@@ -90,7 +90,7 @@ class Plan(ABC):
     """The parameter set."""
     public: bool
     """Whether inputs may be encrypted with the client's public key."""
-    kernel: _native.KernelProgram | _native.RnsKernel
+    kernel: _native.TfheKernel | _native.RnsKernel
     """The kernel program: what a runtime or a machine executes."""
     log2_failure: float
     """log2 of the probability that a result is wrong; for CKKS, that an error exceeds its bound."""

@@ -43,7 +43,7 @@ class SecretInputsError(InputError):
     """A public key is asked for, but the program has inputs that only the secret key encrypts."""
 
 
-def expect_ends(inputs: Collection[str], outputs: Collection[str], signature: _native.SlotSignature) -> None:
+def expect_ends(inputs: Collection[str], outputs: Collection[str], signature: _native.RnsSignature) -> None:
     """Fails unless a signature has these vectors; inputs that no result depends on have no ciphertext."""
     if not set(signature.inputs) <= set(inputs) or set(outputs) != set(signature.outputs):
         raise ValueError("the types differ from those of the program's inputs and outputs")
@@ -53,7 +53,7 @@ def expect_ends(inputs: Collection[str], outputs: Collection[str], signature: _n
 class SlotContext(Context):
     """A client's operations with CKKS or BGV."""
 
-    signature: _native.SlotSignature
+    signature: _native.RnsSignature
     shapes: SlotShapes
     public: bool
     """Whether the plan allows inputs encrypted with a public key."""
@@ -61,7 +61,7 @@ class SlotContext(Context):
     @classmethod
     def of(cls, data: Mapping[str, Any], scheme: str) -> SlotContext:
         """From `to_dict`. The data are untrusted."""
-        signature = _native.SlotSignature.from_json(json.dumps(data["signature"]))
+        signature = _native.RnsSignature.from_json(json.dumps(data["signature"]))
         if signature.scheme != scheme:
             raise ValueError(f"the scheme is {scheme}, the signature's {signature.scheme}")
         shapes = cls._shapes_of(data, signature)
@@ -73,7 +73,7 @@ class SlotContext(Context):
         )
 
     @classmethod
-    def _shapes_of(cls, data: Mapping[str, Any], signature: _native.SlotSignature) -> Any:  # noqa: ANN401 - of the program's kind
+    def _shapes_of(cls, data: Mapping[str, Any], signature: _native.RnsSignature) -> Any:  # noqa: ANN401 - of the program's kind
         """The types from `to_dict`, which must be those of the signature."""
         shapes = PackedShapes.of(data["shapes"], signature.name, signature.slots, signature.plaintext_modulus)
         inputs, outputs = (shapes.vectors(outputs=which) for which in (False, True))
@@ -120,17 +120,17 @@ class SlotContext(Context):
         """Bytes of the program's switching keys."""
         return self.signature.key_bytes
 
-    def generate(self) -> _native.SlotClient:
+    def generate(self) -> _native.RnsClientKey:
         """Generates a secret key from the operating system's randomness. Fails if the switching keys would not fit the memory."""
         self.expect_memory(self.key_bytes + self._ring_bytes)
-        return _native.SlotClient.generate(self.signature)
+        return _native.RnsClientKey.generate(self.signature)
 
-    def server_key(self, client: _native.SlotClient, progress: ProgressHook | None = None) -> _native.SlotServer:
+    def server_key(self, client: _native.RnsClientKey, progress: ProgressHook | None = None) -> _native.RnsServerKey:
         """Generates the program's switching keys. Fails if they would not fit the memory."""
         self.expect_memory(self.key_bytes + self._ring_bytes)
         return client.server(self.signature, progress)
 
-    def evaluation_key(self, client: _native.SlotClient, progress: ProgressHook | None = None) -> bytes:
+    def evaluation_key(self, client: _native.RnsClientKey, progress: ProgressHook | None = None) -> bytes:
         """The file of the switching keys. Fails if making it would not fit the memory."""
         self.expect_memory(2 * self.key_bytes + self._ring_bytes)
         return content(self.server_key(client, progress).save())
@@ -142,7 +142,7 @@ class SlotContext(Context):
         return 6 * 8 * int(figures["ring_degree"]) * int(figures["limbs"] + figures["special_limbs"])
 
     def encrypt_to(
-        self, public: _native.SlotPublicKey, name: str, values: Native, path: Path | None = None
+        self, public: _native.RnsPublicKey, name: str, values: Native, path: Path | None = None
     ) -> bytes | None:
         """Encrypts one input with a public key to the file `path`; returns the bytes if there is no path."""
         if not self.public:
@@ -154,14 +154,14 @@ class SlotContext(Context):
 
     def encrypt_publicly(
         self,
-        public: _native.SlotPublicKey,
+        public: _native.RnsPublicKey,
         values: Values,
-        server: _native.SlotServer,  # noqa: ARG002 - nothing is to be unpacked
-    ) -> _native.SlotCiphertexts:
+        server: _native.RnsServerKey,  # noqa: ARG002 - nothing is to be unpacked
+    ) -> _native.RnsCiphertexts:
         """Encrypts inputs with a public key."""
         return public.encrypt(self.signature, values)
 
-    def decrypt(self, client: _native.SlotClient, results: _native.SlotCiphertexts) -> Values:
+    def decrypt(self, client: _native.RnsClientKey, results: _native.RnsCiphertexts) -> Values:
         """Decrypts the outputs' slots. Fails if a value exceeds every bound of the program."""
         return client.decrypt(self.signature, results, self.real_outputs)
 
@@ -175,13 +175,13 @@ class SlotContext(Context):
         sources: Mapping[str, Source],
         *,
         outputs: bool,
-        server: _native.SlotServer | None = None,  # noqa: ARG002 - nothing is to be unpacked
-    ) -> _native.SlotCiphertexts:
+        server: _native.RnsServerKey | None = None,  # noqa: ARG002 - nothing is to be unpacked
+    ) -> _native.RnsCiphertexts:
         """Reads inputs or outputs from files."""
-        return _native.SlotCiphertexts.load(self.signature, outputs, sources)
+        return _native.RnsCiphertexts.load(self.signature, outputs, sources)
 
     def write(
-        self, ciphertexts: _native.SlotCiphertexts, name: str, path: Path | None = None, *, outputs: bool
+        self, ciphertexts: _native.RnsCiphertexts, name: str, path: Path | None = None, *, outputs: bool
     ) -> bytes | None:
         """Writes one ciphertext to the file `path`; returns the bytes if there is no path."""
         return ciphertexts.save(self.signature, outputs, name, path)
@@ -192,7 +192,7 @@ class RnsPlan(Plan):
     """A program of CKKS or BGV, its parameter set, and the cost of a run."""
 
     program: SlotProgram
-    native: _native.SlotPlan = field(repr=False)
+    native: _native.RnsPlan = field(repr=False)
     facts: SlotFacts = field(repr=False)
     measure: bool = False
     """Whether execution keeps the value of every operation, to measure its error."""
@@ -216,7 +216,7 @@ class RnsPlan(Plan):
         wanted = options.key_switch or ("auto" if options.machine is not None and asked is None else "set")
         on = None if options.machine is None else options.machine.native
         given = asked.native if isinstance(asked, SlotParameters) else asked
-        native = _native.SlotPlan.make(
+        native = _native.RnsPlan.make(
             program.native,
             given,
             measured=bool(options.measure),
@@ -355,7 +355,7 @@ class RnsPlan(Plan):
         if on == "gpu":
             gpu.card_for_slots(self.native)
 
-    def expect_keys(self, server: _native.SlotServer) -> None:
+    def expect_keys(self, server: _native.RnsServerKey) -> None:
         """Fails if the server lacks a key that the program needs."""
         server.expect_keys(self.native)
 
@@ -368,23 +368,23 @@ class RnsPlan(Plan):
 
     def compute(
         self,
-        server: _native.SlotServer,
-        ciphertexts: _native.SlotCiphertexts,
+        server: _native.RnsServerKey,
+        ciphertexts: _native.RnsCiphertexts,
         on: str,
         threads: int,
         progress: ProgressHook | None,
-    ) -> _native.SlotCiphertexts:
+    ) -> _native.RnsCiphertexts:
         """Executes on this computer: on "cpu" with `threads` threads, on its "gpu", or with the "interpreter", operation by operation."""
         if on == "gpu":
             return server.execute_on_gpu(self.native, ciphertexts, progress)[0]
         return server.execute(self.native, ciphertexts, None if on == "interpreter" else threads, progress)
 
-    def hidden(self, server: _native.SlotServer, results: _native.SlotCiphertexts) -> _native.SlotCiphertexts:  # noqa: ARG002 - nothing hides them
+    def hidden(self, server: _native.RnsServerKey, results: _native.RnsCiphertexts) -> _native.RnsCiphertexts:  # noqa: ARG002 - nothing hides them
         """The unchanged results: CKKS and BGV have no circuit privacy here."""
         return results
 
     def decrypt(
-        self, client: _native.SlotClient, results: _native.SlotCiphertexts, flood: float | None = None
+        self, client: _native.RnsClientKey, results: _native.RnsCiphertexts, flood: float | None = None
     ) -> Values:
         """Decrypts the outputs. With `flood`, adds noise of that deviation to every slot, for publication, and warns."""
         if flood is None:

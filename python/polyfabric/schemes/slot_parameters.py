@@ -21,7 +21,7 @@ from .parameters import named as named_set
 class SlotParameters:
     """A checked user-defined parameter set."""
 
-    native: _native.SlotParameters = field(repr=False)
+    native: _native.RnsParameters = field(repr=False)
 
     @classmethod
     def load(cls, path: str | Path) -> SlotParameters:
@@ -30,12 +30,12 @@ class SlotParameters:
         if file.suffix == ".json":
             context = openfhe.read(file)
             return cls.of(context.scheme, **context.fields())
-        return cls(_native.SlotParameters.load(file))
+        return cls(_native.RnsParameters.load(file))
 
     @classmethod
     def named(cls, name: str) -> SlotParameters | None:
         """A built-in set, or one with another key switch: `SET-d2` has two digits. `None` if unknown."""
-        found = _native.SlotParameters.named(name)
+        found = _native.RnsParameters.named(name)
         return None if found is None else cls(found)
 
     @classmethod
@@ -49,7 +49,7 @@ class SlotParameters:
             raise InputError(
                 f"the fields of a parameter set are numbers, strings, lists and dictionaries ({problem}); correct them"
             ) from None
-        return cls(_native.SlotParameters.of_fields(chosen, text))
+        return cls(_native.RnsParameters.of_fields(chosen, text))
 
     @property
     def name(self) -> str:

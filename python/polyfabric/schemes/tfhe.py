@@ -58,32 +58,32 @@ LIKELY = -20.0
 """log2 of the failure probability above which noise, not damage, most likely caused an invalid result."""
 
 
-def named_parameters(name: str, *, warn: bool = True) -> _native.Parameters:
+def named_parameters(name: str, *, warn: bool = True) -> _native.TfheParameters:
     """The set called `name`, with a warning below 128 bits of security."""
-    parameters = _native.Parameters.named(name)
+    parameters = _native.TfheParameters.named(name)
     return warned(parameters) if warn else parameters
 
 
-def with_key_noise(parameters: _native.Parameters, factor: float) -> _native.Parameters:
+def with_key_noise(parameters: _native.TfheParameters, factor: float) -> _native.TfheParameters:
     """The same set, with `factor` times the standard deviation of the bootstrapping key's noise."""
     literal = json.loads(parameters.to_json())
     literal["glwe_noise_log2"] += math.log2(factor)
-    return _native.Parameters.from_json(json.dumps(literal))
+    return _native.TfheParameters.from_json(json.dumps(literal))
 
 
-def has_circuit(parameters: _native.Parameters) -> bool:
+def has_circuit(parameters: _native.TfheParameters) -> bool:
     """Whether the set has circuit bootstrapping, for wide tables."""
     return "circuit" in json.loads(parameters.to_json())
 
 
-def warned(parameters: _native.Parameters) -> _native.Parameters:
+def warned(parameters: _native.TfheParameters) -> _native.TfheParameters:
     """The same set, with a warning below 128 bits of security."""
     if parameters.security_warning is not None:
         warn_user(parameters.security_warning, SecurityWarning)
     return parameters
 
 
-def expect_security(program: TfheProgram, parameters: _native.Parameters, options: PlanOptions) -> None:
+def expect_security(program: TfheProgram, parameters: _native.TfheParameters, options: PlanOptions) -> None:
     """Refuses a set with fewer bits of security than the options require."""
     if options.security is not None and parameters.security_bits < options.security:
         named = "name a set with more, or require fewer" if options.parameters is not None else "require fewer"
@@ -93,7 +93,7 @@ def expect_security(program: TfheProgram, parameters: _native.Parameters, option
         )
 
 
-def expect_secret(program: TfheProgram, parameters: _native.Parameters, secret: str | None) -> None:
+def expect_secret(program: TfheProgram, parameters: _native.TfheParameters, secret: str | None) -> None:
     """Refuses a set whose small key has another distribution than `secret`, if given."""
     own = UNIFORM if parameters.block == 1 else BLOCK_BINARY
     if secret not in (None, own):
@@ -106,7 +106,7 @@ def expect_secret(program: TfheProgram, parameters: _native.Parameters, secret: 
 def _with_derived_widths(program: TfheProgram, options: PlanOptions, key_switch: str | None) -> TfhePlan:
     """The plan with a set that suffices with exact products, on the machine with widths derived for it."""
 
-    def derived(parameters: _native.Parameters) -> TfhePlan:
+    def derived(parameters: _native.TfheParameters) -> TfhePlan:
         machine = options.machine.with_derived_widths(parameters)
         return TfhePlan.make(program, replace(options, widths=OWN, machine=machine, parameters=parameters), key_switch)
 
@@ -126,15 +126,15 @@ def _with_derived_widths(program: TfheProgram, options: PlanOptions, key_switch:
     raise refused
 
 
-def _surer(program: TfheProgram, options: PlanOptions, than: _native.Parameters) -> list[_native.Parameters]:
+def _surer(program: TfheProgram, options: PlanOptions, than: _native.TfheParameters) -> list[_native.TfheParameters]:
     """The default sets that the machine supports and that fail less often than a set with exact products, the fastest first."""
     here = replace(options, machine=None)
     limit = TfhePlan.make(program, replace(here, parameters=than)).log2_failure
-    found: list[tuple[float, _native.Parameters]] = []
+    found: list[tuple[float, _native.TfheParameters]] = []
     for name in _native.parameter_names():
         if name.startswith(DEFAULT_SETS):
             with suppress(Error):
-                parameters = _native.Parameters.named(name)
+                parameters = _native.TfheParameters.named(name)
                 if (parameters.block > 1) != (than.block > 1) or has_circuit(parameters):
                     continue
                 if TfhePlan.make(program, replace(here, parameters=parameters)).log2_failure < limit:
@@ -153,8 +153,8 @@ def _most_wide_bytes() -> int:
 class ElementContext(Context):
     """A client's operations with TFHE. Without signature and types it only makes keys, which fit all programs of their set."""
 
-    signature: _native.Signature | None
-    parameters: _native.Parameters
+    signature: _native.TfheSignature | None
+    parameters: _native.TfheParameters
     shapes: Shapes | None
     unroll: int | None = None
     """Secret bits per iteration of blind rotation; `None` for the set's own number."""
@@ -162,15 +162,15 @@ class ElementContext(Context):
     scheme = "tfhe"
 
     @classmethod
-    def of_keys(cls, parameters: _native.Parameters, unroll: int | None) -> ElementContext:
+    def of_keys(cls, parameters: _native.TfheParameters, unroll: int | None) -> ElementContext:
         """The context for keys of a parameter set, independent of the program."""
         return cls(None, parameters, None, unroll)
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> ElementContext:
         """From `to_dict`."""
-        signature = _native.Signature.from_json(json.dumps(data["signature"]))
-        parameters = _native.Parameters.from_json(json.dumps(data["parameters"]))
+        signature = _native.TfheSignature.from_json(json.dumps(data["signature"]))
+        parameters = _native.TfheParameters.from_json(json.dumps(data["parameters"]))
         kind = CopyShapes if "copies" in data["shapes"] else Shapes
         return cls(signature, parameters, kind.of(data["shapes"], signature))
 
@@ -201,40 +201,40 @@ class ElementContext(Context):
         """Bytes of the evaluation key, which has a seed instead of masks."""
         return self.parameters.key_bytes(self.unroll)[0]
 
-    def generate(self) -> _native.ClientKey:
+    def generate(self) -> _native.TfheClientKey:
         """Generates a secret key from the operating system's randomness. Fails if the evaluation key would not fit the memory."""
         self.expect_memory(self.key_bytes)
-        return _native.ClientKey.generate(self.parameters)
+        return _native.TfheClientKey.generate(self.parameters)
 
-    def server_key(self, client: _native.ClientKey, progress: ProgressHook | None = None) -> _native.ServerKey:
+    def server_key(self, client: _native.TfheClientKey, progress: ProgressHook | None = None) -> _native.TfheServerKey:
         """Generates the server's keys, compressed and expanded. Fails if they would not fit the memory."""
         self.expect_memory(sum(self.parameters.key_bytes(self.unroll)))
-        return _native.ServerKey.generate(client, progress, self.unroll)
+        return _native.TfheServerKey.generate(client, progress, self.unroll)
 
-    def evaluation_key(self, client: _native.ClientKey, progress: ProgressHook | None = None) -> bytes:
+    def evaluation_key(self, client: _native.TfheClientKey, progress: ProgressHook | None = None) -> bytes:
         """The file of the compressed server's keys. Fails if making it would not fit the memory."""
         self.expect_memory(2 * self.key_bytes)
         return client.evaluation_key(progress, self.unroll)
 
     def encrypt_publicly(
-        self, public: _native.PublicKey, values: Values, server: _native.ServerKey
-    ) -> _native.Ciphertexts:
+        self, public: _native.TfhePublicKey, values: Values, server: _native.TfheServerKey
+    ) -> _native.TfheCiphertexts:
         """Encrypts inputs with a public key, and unpacks the files as the server does."""
         files = {name: public.encrypt_to(self.signature, name, own) for name, own in values.items()}
         return self.read(files, outputs=False, server=server)
 
-    def decrypt(self, client: _native.ClientKey, results: _native.Ciphertexts) -> Values:
+    def decrypt(self, client: _native.TfheClientKey, results: _native.TfheCiphertexts) -> Values:
         """Decrypts the outputs. Fails if a phase exceeds every error bound of the program."""
         return client.decrypt(self.signature, results)
 
     def read(
-        self, sources: Mapping[str, Source], *, outputs: bool, server: _native.ServerKey | None = None
-    ) -> _native.Ciphertexts:
+        self, sources: Mapping[str, Source], *, outputs: bool, server: _native.TfheServerKey | None = None
+    ) -> _native.TfheCiphertexts:
         """Reads inputs or outputs from files."""
-        return _native.Ciphertexts.load(self.parameters, self.signature, outputs, sources, server)
+        return _native.TfheCiphertexts.load(self.parameters, self.signature, outputs, sources, server)
 
     def write(
-        self, ciphertexts: _native.Ciphertexts, name: str, path: Path | None = None, *, outputs: bool
+        self, ciphertexts: _native.TfheCiphertexts, name: str, path: Path | None = None, *, outputs: bool
     ) -> bytes | None:
         """Writes one ciphertext to the file `path`; returns the bytes if there is no path."""
         return ciphertexts.save(self.parameters, self.signature, outputs, name, path)
@@ -245,7 +245,7 @@ class TfhePlan(Plan):
     """A program of TFHE, its parameter set, and its kernel program."""
 
     program: TfheProgram
-    kernel: _native.KernelProgram
+    kernel: _native.TfheKernel
     noise: ElementNoise
     machine: Machine | None = field(default=None, repr=False)
     other: TfhePlan | None = field(default=None, repr=False)
@@ -262,7 +262,7 @@ class TfhePlan(Plan):
         if options.parameters is not None:
             named = options.parameters
             named = named_parameters(named, warn=False) if isinstance(named, str) else named
-            circuit = isinstance(named, _native.Parameters) and has_circuit(named)
+            circuit = isinstance(named, _native.TfheParameters) and has_circuit(named)
             return cls._make(program.wide if circuit else program, options, key_switch)
         if options.machine is not None or options.gpu or options.secret == BLOCK_BINARY:
             return cls._make(program, options, key_switch)
@@ -304,7 +304,7 @@ class TfhePlan(Plan):
         if options.widths == DERIVED:
             return _with_derived_widths(program, options, key_switch)
         asked = options.parameters
-        if asked is not None and not isinstance(asked, str | _native.Parameters):
+        if asked is not None and not isinstance(asked, str | _native.TfheParameters):
             of_inputs = (
                 f"; for {asked} inputs write {program.name}.in_batches({asked}).cost()"
                 if isinstance(asked, int)
@@ -333,7 +333,7 @@ class TfhePlan(Plan):
     def built_in(
         cls,
         name: str,
-        parameters: str | _native.Parameters,
+        parameters: str | _native.TfheParameters,
         batch: int,
         *,
         machine: Machine | None = None,
@@ -362,7 +362,7 @@ class TfhePlan(Plan):
         return cls(TfheProgram(native), kernel, noise, machine=machine)
 
     @property
-    def parameters(self) -> _native.Parameters:
+    def parameters(self) -> _native.TfheParameters:
         """The parameter set."""
         return self.kernel.parameters
 
@@ -379,7 +379,7 @@ class TfhePlan(Plan):
     @cached_property
     def context(self) -> ElementContext:
         """The client's operations."""
-        signature = _native.Signature.of(self.program.native, self.kernel, self.error_bounds, self.public)
+        signature = _native.TfheSignature.of(self.program.native, self.kernel, self.error_bounds, self.public)
         return ElementContext(signature, self.parameters, self.program.shapes, self.unroll)
 
     @property
@@ -509,7 +509,7 @@ class TfhePlan(Plan):
         if on == "gpu":
             gpu.card(self.parameters, self.unroll)
 
-    def expect_keys(self, server: _native.ServerKey) -> None:
+    def expect_keys(self, server: _native.TfheServerKey) -> None:
         """Checks nothing: a server's keys fit every program with their parameter set."""
 
     # -- running --------------------------------------------------------------------------------------------------
@@ -521,12 +521,12 @@ class TfhePlan(Plan):
 
     def compute(
         self,
-        server: _native.ServerKey,
-        ciphertexts: _native.Ciphertexts,
+        server: _native.TfheServerKey,
+        ciphertexts: _native.TfheCiphertexts,
         on: str,
         threads: int,
         progress: ProgressHook | None,
-    ) -> _native.Ciphertexts:
+    ) -> _native.TfheCiphertexts:
         """Executes on this computer: on "cpu" with `threads` threads, on its "gpu", or with the "interpreter", operation by operation."""
         if on == "interpreter":
             return self.kernel.interpret(server, ciphertexts, progress)
@@ -555,19 +555,21 @@ class TfhePlan(Plan):
 
     def compute_each(
         self,
-        server: _native.ServerKey,
-        requests: Sequence[_native.Ciphertexts],
+        server: _native.TfheServerKey,
+        requests: Sequence[_native.TfheCiphertexts],
         threads: int,
         progress: ProgressHook | None,
-    ) -> list[_native.Ciphertexts | BaseException]:
+    ) -> list[_native.TfheCiphertexts | BaseException]:
         """As one execution, with larger batches of lookups."""
         return self.kernel.run_together(server, requests, threads, progress)
 
-    def hidden(self, server: _native.ServerKey, results: _native.Ciphertexts) -> _native.Ciphertexts:
+    def hidden(self, server: _native.TfheServerKey, results: _native.TfheCiphertexts) -> _native.TfheCiphertexts:
         """The results for the client: re-randomised and flooded if the plan has circuit privacy."""
         return server.rerandomise(results, self.floods) if self.floods else results
 
-    def decrypt(self, client: _native.ClientKey, results: _native.Ciphertexts, flood: float | None = None) -> Values:
+    def decrypt(
+        self, client: _native.TfheClientKey, results: _native.TfheCiphertexts, flood: float | None = None
+    ) -> Values:
         """Decrypts the results. If the program is likely to fail, an invalid result raises `NoiseError`."""
         self.check_flood(flood)
         try:

@@ -256,7 +256,7 @@ def _derived_row(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SecurityWarning)
-            found = machine.with_derived_widths(_native.Parameters.named(name))
+            found = machine.with_derived_widths(_native.TfheParameters.named(name))
     except Error as error:
         return {**base, "error": str(error)}
     row = {**_row(found, program, parameters, batch, on_slots=False), **base}

@@ -179,7 +179,7 @@ def _expect_programs(task: Task) -> None:
         if program in programs.MICROBENCHMARKS:
             programs.microbenchmark(program, parameters or None, 1, machine)
         elif parameters and not machine.on_slots:
-            _native.Parameters.named(parameters)
+            _native.TfheParameters.named(parameters)
         elif parameters and SlotParameters.named(parameters) is None:
             slot_parameters.facts(parameters)
 

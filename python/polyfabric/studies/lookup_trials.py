@@ -58,7 +58,7 @@ def _trial(machine: Machine, name: str, lookups: int, bits: int | None, widths: 
     return {**found, "bits": chosen.widths(parameters)}
 
 
-def _suffices(machine: Machine, parameters: _native.Parameters) -> dict[str, Any]:
+def _suffices(machine: Machine, parameters: _native.TfheParameters) -> dict[str, Any]:
     """Sufficient widths with their failure probability; or why there are none."""
     try:
         found, _ = machine.derive_widths(parameters)

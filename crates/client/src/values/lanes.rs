@@ -6,7 +6,7 @@
 
 use super::elements::{ElementShapes, End, Shape};
 use super::reals::Reals;
-use super::{Named, damaged, expect_names, gathered, listed, refused, shown};
+use super::{Named, damaged, expect_names, gathered, holds, listed, refused, shown};
 use crate::failure::Failure;
 use polyfabric_program::rns::homomorphic::{Complex, Values};
 use polyfabric_program::tfhe::homomorphic::{ElementType, Range};
@@ -167,13 +167,11 @@ impl LaneShapes {
             own.sort_unstable();
             own
         };
-        for (outputs, mut own, mut needed) in
+        for (outputs, mut own, needed) in
             [(false, sorted(&made.inputs), inputs), (true, sorted(&made.outputs), outputs)]
         {
             own.extend(made.reals.vectors(outputs).map(str::to_owned));
-            own.sort_unstable();
-            needed.sort_unstable();
-            if own != needed {
+            if !holds(own, &needed, outputs) {
                 return Err(wrong());
             }
         }

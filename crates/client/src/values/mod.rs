@@ -54,6 +54,13 @@ fn damaged(what: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::File, format!("the specification is damaged: {what}; get it again from the program's server"))
 }
 
+/// Whether these vectors are those of a program's inputs or outputs, each once. Inputs that no result depends on have no ciphertext.
+fn holds(mut own: Vec<String>, needed: &[String], outputs: bool) -> bool {
+    own.sort_unstable();
+    let distinct = own.windows(2).all(|pair| pair[0] != pair[1]);
+    distinct && needed.iter().all(|name| own.binary_search(name).is_ok()) && (!outputs || own.len() == needed.len())
+}
+
 /// Fails if an input is missing or unknown.
 fn expect_names<'a>(given: &Named, known: impl Iterator<Item = &'a str> + Clone) -> Result<(), Failure> {
     let names = || known.clone().collect::<Vec<_>>().join(", ");

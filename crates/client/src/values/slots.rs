@@ -3,7 +3,7 @@
 //! A vector of `pf.Real.vector(3)` is the first three slots of a ciphertext, and 0 follows; a single number is in all slots. A specification may
 //! also place the numbers of an input in slots of several vectors (`packings`).
 
-use super::{Named, damaged, expect_names, gathered, integer, listed, refused, shown};
+use super::{Named, damaged, expect_names, gathered, holds, integer, listed, refused, shown};
 use crate::failure::Failure;
 use polyfabric_program::rns::homomorphic::{Complex, Values};
 use serde::Deserialize;
@@ -224,11 +224,9 @@ impl SlotShapes {
             shapes.into_iter().map(one).collect::<Result<BTreeMap<_, _>, Failure>>()
         };
         let (own_inputs, own_outputs) = (joined(literal.inputs, false)?, joined(literal.outputs, true)?);
-        for (own, mut needed) in [(&own_inputs, inputs), (&own_outputs, outputs)] {
-            let mut held: Vec<String> = own.values().flat_map(|(_, own)| &own.vectors).cloned().collect();
-            held.sort_unstable();
-            needed.sort_unstable();
-            if held != needed {
+        for (own, needed, output) in [(&own_inputs, inputs, false), (&own_outputs, outputs, true)] {
+            let held = own.values().flat_map(|(_, own)| &own.vectors).cloned().collect();
+            if !holds(held, &needed, output) {
                 return Err(damaged("its types are not those of the program's inputs and outputs"));
             }
         }

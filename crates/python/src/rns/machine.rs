@@ -123,7 +123,7 @@ impl PyRnsKernel {
 type PyFhetch = (usize, String, Vec<(&'static str, String, Vec<u64>)>, Vec<(String, u16, Vec<u64>)>);
 
 /// A kernel program mapped to a machine.
-#[pyclass(name = "MappedProgram", frozen)]
+#[pyclass(name = "MappedRns", frozen)]
 pub struct PyMapped {
     simulated: Simulated,
     kernel: Arc<KernelProgram>,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// A checked user-defined parameter set, from a file, fields, or keys.
-#[pyclass(name = "SlotParameters", frozen, eq, from_py_object)]
+#[pyclass(name = "RnsParameters", frozen, eq, from_py_object)]
 #[derive(Clone, PartialEq)]
 pub struct PySlotParameters(pub ParameterSet);
 

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-#[pyclass(name = "SlotPlan", frozen)]
+#[pyclass(name = "RnsPlan", frozen)]
 pub struct PySlotPlan {
     pub plan: Arc<RnsPlan>,
     /// For its executions on the CPU.

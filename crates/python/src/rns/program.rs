@@ -80,7 +80,7 @@ pub fn read_all(values: BTreeMap<String, PyValues>) -> Result<HashMap<String, Va
 }
 
 /// Builds a program node by node. Nodes are identified by index.
-#[pyclass(name = "SlotProgramBuilder")]
+#[pyclass(name = "RnsProgramBuilder")]
 pub struct PySlotBuilder {
     builder: Option<Builder>,
 }
@@ -223,7 +223,7 @@ impl PySlotBuilder {
 }
 
 /// A checked CKKS or BGV program.
-#[pyclass(name = "SlotProgram", frozen)]
+#[pyclass(name = "RnsProgram", frozen)]
 pub struct PySlotProgram(pub Arc<Program>);
 
 #[pymethods]

@@ -33,14 +33,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The client's secret key.
-#[pyclass(name = "SlotClient", frozen)]
+#[pyclass(name = "RnsClientKey", frozen)]
 pub struct PySlotClient {
     client: SecretKey,
     origin: Origin,
 }
 
 /// A public key, with which anybody encrypts for the client.
-#[pyclass(name = "SlotPublicKey", frozen)]
+#[pyclass(name = "RnsPublicKey", frozen)]
 pub struct PySlotPublicKey {
     key: PublicKey,
     origin: Origin,
@@ -111,7 +111,7 @@ impl PySlotPublicKey {
 }
 
 /// The evaluation (switching) keys.
-#[pyclass(name = "SlotServer", frozen)]
+#[pyclass(name = "RnsServerKey", frozen)]
 pub struct PySlotServer {
     pub keys: Arc<KeySet>,
     pub origin: Origin,
@@ -125,7 +125,7 @@ impl PySlotServer {
 }
 
 /// Polynomials in the order of a kernel program's inputs or outputs.
-#[pyclass(name = "SlotCiphertexts", frozen)]
+#[pyclass(name = "RnsCiphertexts", frozen)]
 pub struct PySlotCiphertexts(pub Ciphertexts);
 
 fn run_failure(error: impl std::fmt::Display) -> Failure {

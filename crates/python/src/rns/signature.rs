@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Parameter set, encodings of inputs and outputs, and required keys of a program; no operations.
-#[pyclass(name = "SlotSignature", frozen)]
+#[pyclass(name = "RnsSignature", frozen)]
 pub struct PySlotSignature(pub Arc<Signature>);
 
 #[pymethods]

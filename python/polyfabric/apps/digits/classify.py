@@ -119,7 +119,7 @@ def classify(
     *,
     on: str = "cpu",
     readings: Sequence[str] = (),
-    parameters: str | _native.Parameters | None = None,
+    parameters: str | _native.TfheParameters | None = None,
     keys: Keys | None = None,
     threads: int | None = None,
     max_failure: float | None = None,
