@@ -423,7 +423,7 @@ def test_the_compilers_choice_is_reported(polyfabric):
     assert names == ["listing1", "d16", "d8", "d6", "d4", "d3", "d2", "d1"]
     # The set has fewer than 128 bits of security, and special primes would leave it fewer still.
     assert choice["name"] == "listing1"
-    assert all("bits of security" in row["refused"] for row in choice["considered"][1:])
+    assert all("refused" in row and "seconds" not in row for row in choice["considered"][1:])
     # Where several variants are secure, the one of the least estimate is taken.
     loaded = json.loads(polyfabric("simulate", "lola-mnist", "--on", "f1", "--json").out)
     estimates = {row["name"]: row["seconds"] for row in loaded["key_switch"]["considered"] if "seconds" in row}

@@ -15,8 +15,8 @@ def squares(x: pf.Value) -> pf.Value:
 
 
 def test_a_missing_name_is_an_older_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(_native, "SlotPlan")
-    with rejects(OutdatedError, "SlotPlan", "make install"):
+    monkeypatch.delattr(_native, "RnsPlan")
+    with rejects(OutdatedError, "RnsPlan", "make install"):
         squares.cost()
 
 
@@ -25,7 +25,7 @@ def test_a_missing_method_is_an_older_module() -> None:
         squares.native.of_a_later_version  # noqa: B018 - it fails
     older = lacking(found.value)
     assert older is not None
-    assert "SlotProgram.of_a_later_version" in str(older)
+    assert "RnsProgram.of_a_later_version" in str(older)
     assert lacking(AttributeError("x", name="y", obj=3)) is None
 
 

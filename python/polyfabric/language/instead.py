@@ -278,15 +278,18 @@ def _ones(kind: Type, x: str) -> str:
     return f"pf.sum([{x}.bit(i) for i in range({kind.width})])"
 
 
-def _magnitude(kind: Type) -> str:
-    """abs(x), with a width."""
-    return f"abs(x).cast(pf.UInt({max(2, kind.width)}))" if not kind.wraps else "abs(x)" if kind.signed else "x"
+def _bit_length(kind: Type) -> str:
+    """Of the magnitude, which needs a width."""
+    if kind.wraps:
+        return f"{kind.width} - {'abs(x)' if kind.signed else 'x'}.leading_zeros()"
+    width = max(2, kind.width)
+    return f"{width} - abs(x).cast(pf.UInt({width})).leading_zeros()"
 
 
 INTEGERS = COMMON | {
     "abs": lambda kind: f"abs({_cast(kind, -kind.lo)})",
     "average": lambda kind: f"pf.sum({_summed(kind)}) // {kind.length}",
-    "bit_length": lambda kind: f"{max(2, kind.width)} - {_magnitude(kind)}.leading_zeros()",
+    "bit_length": _bit_length,
     "bitnot": "~x",
     "checked_div": "pf.where(y == 0, 0, x // y)",
     "clip": _clipped,
