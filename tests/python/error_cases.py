@@ -235,6 +235,15 @@ WIDE = [
         512,
     ),
     case(
+        "cast-text",
+        {"x": U8},
+        lambda x: x.cast(pf.Text(3)),
+        ("text of 3 bytes", "pf.UInt(bits)"),
+        lambda x: x.cast(pf.UInt(4)),
+        {"x": 9},
+        9,
+    ),
+    case(
         "rotation",
         {"x": I15},
         lambda x: x.rotate_left(1),

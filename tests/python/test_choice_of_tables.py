@@ -206,3 +206,14 @@ def test_a_form_that_does_not_plan_leaves_the_other() -> None:
     assert table.plan(circuit_privacy=bits).way == LOOKUPS
     with pytest.raises(pf.errors.ParameterError):
         table.plan(security=500)
+
+
+def test_a_wide_table_that_no_output_needs_leaves_a_set_that_can_be_named() -> None:
+    def limited(x):
+        pow(x, 0, 11)
+        return pf.relu(x)
+
+    program = pf.program(x=pf.Int(-8, 12))(limited)
+    done = program.run(x=7)
+    assert done.value == 7
+    assert program.run(x=-3, parameters=done.parameters, keys=done.keys).value == 0

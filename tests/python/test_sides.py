@@ -94,6 +94,9 @@ def test_inputs_that_no_result_depends_on_have_no_ciphertext(
     specification = pf.Specification.from_bytes(specification.to_bytes())
     client = pf.Client(specification, security=0)
     sender = pf.Encryptor(specification, client.public_key, security=0) if public else client
+    if public and specification.context.names(outputs=False) == ["x"]:
+        with pytest.raises(pf.errors.InputError):
+            sender.encrypt(y=given["y"])
     server = pf.Server(program, client.evaluation_key, parameters=parameters, public=public)
     np.testing.assert_allclose(client.decrypt(server.execute(sender.encrypt(given))), [2, 0, -2, 2], atol=1e-4)
     steps = program.in_folder(tmp_path, parameters=parameters, public=public)
@@ -119,6 +122,17 @@ def test_a_batch_whose_tables_read_some_digits_of_an_input_needs_no_others(tmp_p
         outputs=False
     )
     assert 0 < len(planned.context.names(outputs=False)) < len(batch.flatten({"byte": [1, 48, 255, 50]}))
+
+
+def test_a_vector_of_slots_holds_one_element_of_a_batch() -> None:
+    batch = pf.program(x=pf.Int(0, 1).vector(2))(lambda x: x[0] + x[1]).in_batches(2, longest_table=16)
+    planned = batch.plan(parameters="toy-10-lookup")
+    given = json.loads(pf.Specification._of(planned).to_bytes())
+    pf.Specification.from_bytes(json.dumps(given).encode())
+    elements = given["shapes"]["inputs"][0][2]
+    elements[1] = elements[0]
+    with pytest.raises(pf.errors.FileError):
+        pf.Specification.from_bytes(json.dumps(given).encode())
 
 
 def test_a_violated_assumption_is_reported_by_the_programs_owner() -> None:

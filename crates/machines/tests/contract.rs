@@ -346,7 +346,7 @@ fn a_constant_that_is_not_read_or_comes_late_is_refused() {
     assert!(tried > 0);
 }
 
-/// One event of each kind; with `POLYFABRIC_FULL` in the environment three.
+/// The last event of each kind, since masks of accumulators are 0 at first; with `POLYFABRIC_FULL` in the environment the last three.
 #[test]
 fn a_wrong_schedule_gives_wrong_ciphertexts() {
     let most = if std::env::var_os("POLYFABRIC_FULL").is_some() { 3 } else { 1 };
@@ -355,7 +355,7 @@ fn a_wrong_schedule_gives_wrong_ciphertexts() {
         let expected = outputs(None);
         // Instruction words and marks only order events.
         let holds = |path: &&Path| case.event(path).writes.iter().any(|write| case.stands_for_data(write.value));
-        for path in kinds.values().flat_map(|own| own.iter().filter(holds).take(most)) {
+        for path in kinds.values().flat_map(|own| own.iter().rev().filter(holds).take(most)) {
             let wrong = outputs(Some(&case.without(path)));
             assert!(wrong.is_err() || wrong != expected, "{} without one {}", case.name(), case.kind(path));
         }

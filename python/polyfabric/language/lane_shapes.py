@@ -330,6 +330,10 @@ class LaneShapes:
         for terminal, (_, kind, _) in zip(made._returned, ends.outputs, strict=True):
             if not all(_is_value(kind, one) for one in terminal.elements if isinstance(one, int)):
                 raise ValueError(f"a public element of {terminal.name} is not of {kind}")
+        for terminals in ((*made._given, *made._reals.inputs), (*made._returned, *made._reals.outputs)):
+            vectors = [vector for terminal in terminals for vector in terminal.vectors]
+            if len(set(vectors)) < len(vectors):
+                raise ValueError("a vector of slots holds two elements")
         bounds = {written(str, vector, "a name"): float(bound) for vector, bound in data["bounds"].items()}
         if set(bounds) != set(made.moduli(outputs=True)) or not all(0 <= bound < HALF for bound in bounds.values()):
             raise ValueError("the bounds are not those of the outputs")

@@ -348,7 +348,12 @@ class TfheValue(Value):
             from .fixed import from_integer
 
             return from_integer(self, kind)
-        if not isinstance(kind, Type) or not kind.split or (kind.kind == "integer" and not kind.wraps):
+        if (
+            not isinstance(kind, Type)
+            or not kind.split
+            or isinstance(kind, TextType)
+            or (kind.kind == "integer" and not kind.wraps)
+        ):
             raise refuse(
                 f"cast: {kind} has no width; give pf.UInt(bits) or pf.SInt(bits), or for a range x.assume(pf.Int(lo, hi))"
             )

@@ -193,6 +193,9 @@ class Encryptor:
             name: content(self._context.encrypt_to(self._key, name, values))
             for name, values in self._context.encrypted(flat).items()
         }
+        if not parts:
+            name, needed = self.specification.program_name, ", ".join(self._context.names(outputs=False))
+            raise InputError(f"results of {name} depend on none of the inputs given; give one of those in {needed}")
         return Ciphertexts(parts, INPUTS)
 
 

@@ -263,7 +263,16 @@ class TfhePlan(Plan):
             named = options.parameters
             named = named_parameters(named, warn=False) if isinstance(named, str) else named
             circuit = isinstance(named, _native.TfheParameters) and has_circuit(named)
-            return cls._make(program.wide if circuit else program, options, key_switch)
+            if circuit:
+                return cls._make(program.wide, options, key_switch)
+            try:
+                return cls._make(program, options, key_switch)
+            except NoiseError as error:
+                # If no output needs a wide table, that form has such a set too.
+                try:
+                    return cls._make(program.wide, options, key_switch)
+                except Error:
+                    raise error from None
         if options.machine is not None or options.gpu or options.secret == BLOCK_BINARY:
             return cls._make(program, options, key_switch)
         plans: list[TfhePlan] = []

@@ -93,6 +93,17 @@ takes! {
 }
 
 impl Context<'_> {
+    /// A polynomial, whose place may hold other torus elements in a wrong schedule.
+    fn polynomial<'a>(&self, datum: &'a Datum) -> Result<&'a [u32], Wrong> {
+        self.of_length(datum, self.program.parameters.ring_degree().get(), "a polynomial")
+    }
+
+    fn of_length<'a>(&self, datum: &'a Datum, length: usize, expected: &'static str) -> Result<&'a [u32], Wrong> {
+        let found = torus(datum)?;
+        let other = Wrong::Operand { expected, found: "another number of torus elements" };
+        (found.len() == length).then_some(&***found).ok_or(other)
+    }
+
     /// Spectra of two polynomials of digits, through one complex transform.
     pub fn merged(&self, pair: [&Datum; 2]) -> Result<[Datum; 2], Wrong> {
         let [first, second] = pair.map(digits);
@@ -125,7 +136,7 @@ impl Domain for Context<'_> {
         let mut values = Vec::new();
         for datum in operands {
             match datum {
-                Datum::Torus(torus) => values.push(Operand::Torus(torus.as_slice().into())),
+                Datum::Torus(_) => values.push(Operand::Torus(self.polynomial(datum)?.into())),
                 Datum::Digits(digits) => values.push(Operand::Digits(digits)),
                 Datum::Spectrum(spectrum) => values.push(Operand::Spectrum(Cow::Borrowed(spectrum))),
                 Datum::Amounts(amounts) => scalars = Scalars::Indices(amounts),
@@ -164,7 +175,7 @@ impl Domain for Context<'_> {
     }
 
     fn sample_extract(&self, accumulator: &[Datum]) -> Result<Datum, Wrong> {
-        let polynomials = accumulator.iter().map(|datum| Ok(torus(datum)?.to_vec()));
+        let polynomials = accumulator.iter().map(|datum| Ok(self.polynomial(datum)?.to_vec()));
         Ok(Datum::torus(self.primitives.sample_extract(&polynomials.collect::<Result<Vec<_>, Wrong>>()?)))
     }
 
@@ -174,7 +185,10 @@ impl Domain for Context<'_> {
         };
         let source = torus(&source)?;
         let mut sum = match &sum {
-            Some(sum) => torus(sum)?.to_vec(),
+            Some(sum) => {
+                let length = self.program.parameters.lwe_dimension().ciphertext_len();
+                self.of_length(sum, length, "a sum of a key switch")?.to_vec()
+            }
             None => self.primitives.initial_switched(source.last().copied().unwrap_or(0)),
         };
         let levels = self.program.parameters.key_switch_gadget().map_or(0, |gadget| gadget.levels);
