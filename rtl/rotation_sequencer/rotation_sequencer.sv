@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts of polynomials for a blind rotation of WAVES waves or fewer on Morphling's XPUs (section V-A): wave after wave, in each the levels of one polynomial after the other. A polynomial starts in the first cycle in which the previous one has been read, its own accumulator is complete in the last row, and its key will have come in time. The first one starts with the rotation.
+// Starts of polynomials for a blind rotation of WAVES waves or fewer on Morphling's XPUs (section V-A): wave after wave, in each the levels of one polynomial after the other. A polynomial starts as soon as the previous one has been read and its own accumulator is complete in the last row. Its key will have come in time. The first one starts with the rotation.
 //
 // Keys come in the order of iterations, alternately into the halves of their buffer.
 module rotation_sequencer #(

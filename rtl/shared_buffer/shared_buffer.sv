@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Morphling's Shared buffer (sections IV-A and V-D) between an XPU and lane groups: a bank for each row of the XPU, with the lane group of the same number. Rings of IN entries have a wave's rotation amounts and its table, rings of OUT entries have accumulators.
 //
-// To the XPU, a line of COLUMNS words a cycle: amounts of all rows, one behind the other, so a line may have some of two rows; then row by row zeros for the mask, and the table. Element e of row r is at place r (LWE_DIMENSION + 1) + e of the lines, so each column of its bank always goes to the same column of the link. From the XPU, lines of accumulators, row by row.
+// To the XPU, a line of COLUMNS words a cycle: amounts of all rows, one behind the other, so a line may have some of two rows. Then come, row by row, zeros for the mask, and the table. Element e of row r is at place r (LWE_DIMENSION + 1) + e of the lines, so each column of its bank always goes to the same column of the link. From the XPU, lines of accumulators, row by row.
 //
 // To a lane group, vectors of LANES words, of which lane l has coefficient l N/LANES + t. A line has coefficients N/COLUMNS apart, so a vector has PARTS = LANES / COLUMNS lines N/LANES apart, which are in different banks of a row.
 module shared_buffer #(
