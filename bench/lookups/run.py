@@ -40,7 +40,7 @@ PEER = Path(__file__).with_name("openfhe_peer.py")
 BATCH = {1: 1 << 15, 4: 1 << 15, 8: 1 << 16}
 """Values that ours looks up at once, by their bits: all lanes of a ring."""
 SETS = {1: str(Path(__file__).with_name("two-entries.toml"))}
-"""A set of its own for tables of so many bits, for which the planner takes the set of 4 bits."""
+"""The set for tables of so many bits, where the planner has none and would take that of 4 bits."""
 MEMORY_GIB = {1: (3, 4), 4: (3, 10), 8: (7, 11)}
 """Memory of ours and of the peer, which hold their keys at the same time."""
 GALLERY = Path(__file__).parents[2] / "tests" / "gallery"

@@ -14,7 +14,7 @@ use polyfabric_rtl::{Bench, Bits, Reader, Simulation};
 use polyfabric_schemes::tfhe::{LweKind, Parameters, sets};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the memory channels bring in a cycle: a vector for each lane group.
+/// The words that memory channels bring in a cycle: a vector for each lane group.
 #[derive(Clone)]
 enum Brought {
     /// Elements of ciphertexts, by their place in the sets.

@@ -115,7 +115,7 @@ PROGRAMS = ("Bootstrap", "T_mult,a/s", "T_Mv:128,a/s", "MLP", "LoLA", "LeNet", "
 """As table III has them."""
 
 
-def beside_table_3(rows):
+def additional_to_table_3(rows):
     """By program: the rows of alternatives to its default, by their description."""
     found = {name: {} for name in PROGRAMS}
     for row in rows:
@@ -127,8 +127,8 @@ def beside_table_3(rows):
 
 def test_what_rests_on_another_choice_names_it(rows):
     """Beside table III's cells stand rows of other sets and readings: each says which, or that it was chosen when the time was known."""
-    beside = beside_table_3(rows)
-    for name, own in beside.items():
+    additional = additional_to_table_3(rows)
+    for name, own in additional.items():
         for words, row in own.items():
             if row["kind"] == "calibrated":
                 assert row["readings"] == []
@@ -137,32 +137,32 @@ def test_what_rests_on_another_choice_names_it(rows):
             else:
                 # The default of the time before table III's times were known.
                 assert (words, row["kind"]) == (osiris_choices.APART.words, "predicted_under_reading")
-    apart = beside["Bootstrap"][osiris_choices.APART.words]["readings"]
+    apart = additional["Bootstrap"][osiris_choices.APART.words]["readings"]
     names = [reading["name"] for reading in apart]
     # The paper's note has double-prime scaling.
-    assert beside["Bootstrap"]["one prime of 40 bits a level"]["kind"] == "calibrated"
+    assert additional["Bootstrap"]["one prime of 40 bits a level"]["kind"] == "calibrated"
     assert names == [osiris._CHAIN["name"], "sums=apart", "dataflow=giant_step_centric"]
-    single = beside["Sorting"]["one prime of 40 bits a level"]
+    single = additional["Sorting"]["one prime of 40 bits a level"]
     assert "osiris-bootstrap-IV-single" in single["reason"]
-    assert "osiris-bootstrap-single" in beside["T_Mv:128,a/s"]["one prime of 40 bits a level"]["reason"]
-    assert "osiris-II, steps=rates" in beside["LeNet"]["steps by the rates of units and memory"]["reason"]
-    loaded = beside["HELR-1024"]["diagonals from memory"]
+    assert "osiris-bootstrap-single" in additional["T_Mv:128,a/s"]["one prime of 40 bits a level"]["reason"]
+    assert "osiris-II, steps=rates" in additional["LeNet"]["steps by the rates of units and memory"]["reason"]
+    loaded = additional["HELR-1024"]["diagonals from memory"]
     assert "osiris-bootstrap, limb_extension=loaded" in loaded["reason"]
 
 
 def test_every_program_is_timed_with_every_choice_that_applies_to_it(rows):
     """Limb chain, diagonals of the transforms, the modular reduction and the split of baby and giant steps where a program has a bootstrap."""
-    beside = beside_table_3(rows)
+    additional = additional_to_table_3(rows)
     of_machine = {choice.words for choice in osiris_choices.READINGS}
     for name in ("MLP", "LoLA", "LeNet"):
-        assert set(beside[name]) == of_machine | {osiris_choices.ORION.words}
+        assert set(additional[name]) == of_machine | {osiris_choices.ORION.words}
     chains = {"one prime of 40 bits a level", "coefficients to slots in three levels, of 63 diagonals"}
     chains.add("modular reduction of degree 62 and two doublings")
     for name in ("Bootstrap", "T_mult,a/s", "T_Mv:128,a/s", "HELR-1024"):
-        assert of_machine | chains <= set(beside[name])
+        assert of_machine | chains <= set(additional[name])
     order = osiris_choices.APART.words
-    assert set(beside["Sorting"]) == chains | {order, "steps by the fewest products", "diagonals from memory"}
-    assert set(beside["ResNet-20"]) == {"one prime of 40 bits a level", order, "steps by the fewest products"}
+    assert set(additional["Sorting"]) == chains | {order, "steps by the fewest products", "diagonals from memory"}
+    assert set(additional["ResNet-20"]) == {"one prime of 40 bits a level", order, "steps by the fewest products"}
 
 
 def test_a_point_of_figure_13_is_worth_what_its_time_is_and_says_what_it_counts(rows):
@@ -257,9 +257,9 @@ def test_the_sets_of_choices_come_with_the_project():
 
 
 def test_a_default_has_the_range_over_what_else_the_paper_allows(rows):
-    beside = [("a", 3.0), ("b", 1.0), (osiris_choices.FASTER.words, 0.1)]
+    additional = [("a", 3.0), ("b", 1.0), (osiris_choices.FASTER.words, 0.1)]
     made = [{"id": "table3a.x.dh", "beside": None, "value": 2.0, "readings": [], "reason": "made"}]
-    for name, value in beside:
+    for name, value in additional:
         place = ["Table III (a)", f"X, double hoisting: {name}", "ms"]
         own = {"program": "x", "choice": name}
         made.append({"id": "table3a.x.dh", "beside": place, "value": value, "readings": [], "of": own})
@@ -280,9 +280,9 @@ def test_the_range_stands_in_the_data_and_in_the_table_and_a_cell_that_nobody_cl
     (failure,) = [row["failure"] for row in compared if row["failure"] is not None]
     assert 'has a number of cell "figure11.stalls.64"' in failure
     (default,) = [row for row in compared if row["cell"] == "Bootstrap, double hoisting, 1 TB/s"]
-    beside = [row for row in compared if row["cell"].startswith("Bootstrap, double hoisting: ")]
+    additional = [row for row in compared if row["cell"].startswith("Bootstrap, double hoisting: ")]
     elsewhere = [choice.words for choice in osiris_choices.ELSEWHERE]
-    others = [row for row in beside if not row["cell"].endswith(tuple(f": {words}" for words in elsewhere))]
+    others = [row for row in additional if not row["cell"].endswith(tuple(f": {words}" for words in elsewhere))]
     own = (*osiris_choices.OF_SET_III, osiris_choices.DRAM, osiris_choices.IN_TURN)
     assert [row["cell"].partition(": ")[2] for row in others] == [choice.words for choice in own]
     found = [default["model"], *(row["model"] for row in others)]

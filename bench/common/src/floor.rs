@@ -4,7 +4,7 @@ use polyfabric_kernels::aligned::prefer_large_pages;
 use serde::Serialize;
 use std::hint::black_box;
 
-/// What the least time is bound by: operations, or one pass over the data.
+/// The bound of the least time: operations, or one pass over the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {

@@ -93,7 +93,7 @@ pub struct Answer {
     pub card: Option<OnCard>,
 }
 
-/// What an operation computes and reads at least.
+/// The least computation and reading of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     /// Butterflies of transforms.

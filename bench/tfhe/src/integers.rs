@@ -104,7 +104,7 @@ pub struct Row {
     pub lookups: usize,
     /// The least processor time of these bootstraps, without key switches, divided by our time.
     pub floor_fraction: f64,
-    /// What that least time is bound by.
+    /// The bound of that least time.
     pub limit: Limit,
     pub log2_failure: f64,
     pub ours: Times,

@@ -21,7 +21,7 @@ pub struct Row {
     pub ours_ms: f64,
     /// The machine's least time for the work, divided by our time: 1 is optimal.
     pub floor_fraction: f64,
-    /// What that least time is bound by.
+    /// The bound of that least time.
     pub limit: Limit,
     /// Standard deviation of the decrypted error, as a fraction of the torus.
     pub noise: f64,

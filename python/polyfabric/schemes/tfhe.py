@@ -255,24 +255,16 @@ class TfhePlan(Plan):
     def make(cls, program: TfheProgram, options: PlanOptions, key_switch: str | None = None) -> TfhePlan:
         """Plans the cheaper form of the program, with wide tables or without; the only one that the options allow otherwise.
 
-        A named set decides, because only sets for wide tables have circuit bootstrapping. Machines, the GPU and block-binary keys lack it.
+        Only sets for wide tables have circuit bootstrapping; machines, the GPU and block-binary keys lack it. The form with wide tables may have another
+        set, if no output needs one of these tables.
         """
         if program.wide is None:
             return cls._make(program, options, key_switch)
         if options.parameters is not None:
             named = options.parameters
             named = named_parameters(named, warn=False) if isinstance(named, str) else named
-            circuit = isinstance(named, _native.TfheParameters) and has_circuit(named)
-            if circuit:
+            if isinstance(named, _native.TfheParameters) and has_circuit(named):
                 return cls._make(program.wide, options, key_switch)
-            try:
-                return cls._make(program, options, key_switch)
-            except NoiseError as error:
-                # If no output needs a wide table, that form has such a set too.
-                try:
-                    return cls._make(program.wide, options, key_switch)
-                except Error:
-                    raise error from None
         if options.machine is not None or options.gpu or options.secret == BLOCK_BINARY:
             return cls._make(program, options, key_switch)
         plans: list[TfhePlan] = []

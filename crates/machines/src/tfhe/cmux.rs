@@ -34,7 +34,7 @@ pub struct Row {
     pub parts: u64,
 }
 
-/// What the stages read and write.
+/// The operands and results of stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datum {
     /// A polynomial of the accumulator, after the iteration if `later`.
