@@ -7,7 +7,7 @@ A file `results/NAME.json` has
                set into the record; the notes name them
     date       YYYY-MM-DD
     processor  its name, the number of usable cores, and its vector instructions
-    seconds    how long the command took
+    seconds    processor time of the command
     data       its output, unchanged
 """
 
@@ -18,10 +18,10 @@ import functools
 import json
 import os
 import re
+import resource
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ FULL_SIZE: dict[str, tuple[str, int]] = {
 """Every result that `make records` makes, slowest first: its command, which prints the data, and its peak memory in GiB."""
 
 SHORT = 240.0
-"""Most seconds, as recorded, of a result that `make test-full` makes too."""
+"""Most seconds of processor time, as recorded, of a result that `make test-full` makes too."""
 
 _SIMULATIONS = ("polyfabric reproduce ", "polyfabric compare ")
 _VECTOR_INSTRUCTIONS = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512ifma": "AVX-512 IFMA"}
@@ -104,10 +104,16 @@ def record(name: str, words: list[str], file: Path | None = None, runs: int = 1)
     if runs < 1:
         sys.exit(f"--runs {runs}: use at least 1")
     # The commit at the start, whatever is committed during the run.
-    tree, began = commit(), time.monotonic()
+    tree, began = commit(), _processor_seconds()
     data = [_run(words, file) for _ in range(runs)]
-    seconds = time.monotonic() - began
+    seconds = _processor_seconds() - began
     return write(name, (shlex.join(words), tree), seconds, data[0] if runs == 1 else {"runs": data})
+
+
+def _processor_seconds() -> float:
+    """Processor time of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _run(words: list[str], file: Path | None) -> Any:  # noqa: ANN401 - any data
