@@ -22,10 +22,11 @@ use expected::{Expected, converted};
 use polyfabric_kernels::cancel;
 use polyfabric_kernels::modular::Modulus;
 use polyfabric_program::rns::kernel::{KernelProgram, LimbSet};
-use polyfabric_schemes::rns::Part;
+use polyfabric_schemes::rns::{LimbId, Part};
 use polyfabric_sim::function::Function as Allowed;
 use polyfabric_sim::list::EventList;
 use polyfabric_sim::schedule::{Access, Event, MemoryKind, OpKind, Resources, Traffic, Value};
+use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::{ControlFlow, Range};
@@ -93,6 +94,7 @@ pub fn audit(program: &KernelProgram, list: &dyn EventList, labels: &Labels) -> 
         known: vec![None; labels.vectors],
         seen: vec![Seen::default(); labels.vectors],
         computed: Vec::with_capacity(expected.computed.len()),
+        fitting: HashMap::new(),
         operands: Vec::new(),
         results: Vec::new(),
     };
@@ -123,6 +125,8 @@ struct Audit<'a> {
     seen: Vec<Seen>,
     /// Keys of the computed values.
     computed: Vec<u64>,
+    /// Whether public polynomials, by address, fit the limb from which they are extended.
+    fitting: HashMap<(usize, LimbId), bool>,
     /// Scratch for the vectors that an event reads and writes.
     operands: Vec<Residue>,
     results: Vec<Residue>,
@@ -321,7 +325,7 @@ impl Audit<'_> {
     }
 
     /// The results of a unit that takes several vectors at once. The error says what is missing.
-    fn several(&self, step: &Step, operands: &[Residue], results: &mut Vec<Residue>) -> Result<(), String> {
+    fn several(&mut self, step: &Step, operands: &[Residue], results: &mut Vec<Residue>) -> Result<(), String> {
         let moduli = &self.program.moduli;
         if self.labels.subpolynomials.count() != 1 {
             return Err("polynomials of one vector".to_owned());
@@ -360,7 +364,10 @@ impl Audit<'_> {
                     Residue::leaf(LeafSubpolynomial { leaf, subpolynomial: 0 }, moduli)
                 };
                 let polynomial = self.program.plaintexts.get(*plaintext as usize);
-                let fits = polynomial.is_some_and(|polynomial| polynomial.fits(self.program.modulus(*from)));
+                let fits = polynomial.is_some_and(|polynomial| {
+                    let modulus = self.program.modulus(*from);
+                    *self.fitting.entry((polynomial.address(), *from)).or_insert_with(|| polynomial.fits(modulus))
+                });
                 if !fits || operands != [leaf(*from, false)] {
                     return Err(format!("limb {from} of plaintext {plaintext}, which its coefficients fit"));
                 }
