@@ -74,10 +74,14 @@ REFUSALS = (pf.errors.MachineError, pf.errors.NoiseError, pf.errors.ParameterErr
 """Errors of a program that a machine does not take."""
 
 
+def options(example: dict[str, Any], on: str) -> dict[str, str]:
+    """How a program is planned for a machine or this processor."""
+    return {"on": on} | ({"widths": "derived"} if on != "cpu" and example["program"].scheme == "tfhe" else {})
+
+
 def encrypted(example: dict[str, Any], on: str, folder: Path) -> Any:
-    """The steps of a program whose inputs are encrypted, planned for a machine or this processor."""
-    derived = {"widths": "derived"} if on != "cpu" and example["program"].scheme == "tfhe" else {}
-    steps = example["program"].in_folder(folder, on=on, **derived)
+    """The steps of a program whose inputs are encrypted."""
+    steps = example["program"].in_folder(folder, **options(example, on))
     steps.encrypt_or_begin(lambda _: example["GIVEN"])
     return steps
 

@@ -144,6 +144,15 @@ def test_the_replay_of_a_machine_agrees(
         assert differing(check) == ["machine none"]
 
 
+def test_a_machine_is_compared_with_the_interpreter_alone(tmp_path: Path, two_sets: None) -> None:
+    steps = integers.in_folder(tmp_path, on="morphling", **TFHE, widths="derived")
+    steps.encrypt_or_begin(lambda _: {"x": [0, 2, 3], "n": 15})
+    found = steps.conform(skip=["cpu", "gpu"])
+    assert found.conforms
+    assert [place.on for place in found.receipt.places] == ["interpreter", "morphling"]
+    assert [found.same_bits(one) for one in found.computed] == [None, True]
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Receipt]:
     """A folder of TFHE with its receipt, of the interpreter and the portable kernels."""
@@ -306,6 +315,8 @@ def test_conform_refuses_what_it_cannot_compare(copied: tuple[Path, Receipt]) ->
         integers.in_folder(folder, **TFHE, circuit_privacy=1).conform()
     with rejects(pf.errors.InputError, "machines"):
         steps_of(folder).conform(skip=["machines"])
+    with rejects(pf.errors.InputError, "cpu", "gpu", "interpreter"):
+        steps_of(folder).conform(skip=["cpu", "gpu", "interpreter"])
     (folder / "n.in.ct").unlink()
     with rejects(pf.errors.FileError, "n.in.ct"):
         steps_of(folder).check(receipt)

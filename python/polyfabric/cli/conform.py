@@ -50,7 +50,7 @@ EXAMPLES = (
 @click.option(
     "--skip",
     multiple=True,
-    type=click.Choice(HERE[1:]),
+    type=click.Choice(HERE),
     help="Leave this place out. The interpreter takes minutes for programs of seconds.",
 )
 @click.option("--params", "parameters", metavar="SET", help="Parameter set; default: chosen automatically.")

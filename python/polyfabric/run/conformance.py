@@ -265,7 +265,12 @@ def ways(
             made[0].places.append(GPU)
         except Error as error:
             left_out[GPU] = str(error)
-    return [replace(way, places=[place for place in way.places if place not in skip]) for way in made], left_out
+    kept = [replace(way, places=[place for place in way.places if place not in skip]) for way in made]
+    if not any(way.places for way in kept):
+        raise InputError(
+            f"no place is left without {', '.join(sorted(skip))}; skip (--skip) fewer, or name a machine with on (--on)"
+        )
+    return [way for way in kept if way.places], left_out
 
 
 def _reads(planned: Plan) -> tuple[Any, Any]:

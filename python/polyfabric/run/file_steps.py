@@ -299,7 +299,7 @@ class Steps:
     def conform(self, *, skip: Collection[str] = ()) -> Conformance:
         """Executes the inputs at every place: on this CPU with each of its instruction sets, with the interpreter, on its GPU if it has one, and by
         the schedule of the machine `on`. Compares ciphertexts, and values if the client's key is here; writes the outputs. Places to `skip` are
-        "interpreter", which is slow, and "gpu"."""
+        "cpu", "gpu" and "interpreter", which is slow."""
         planned, inputs = self._ready()[::2]
         hashes = {name: file_hash(path) for name, path in inputs.items()}
         found = self._conformance(planned, file_hash(self.folder / SERVER), hashes, skip)
@@ -353,7 +353,7 @@ class Steps:
                 "circuit_privacy (--circuit-privacy) re-randomizes outputs, so that no two executions agree; omit it"
             )
         for place in skip:
-            pick("place to leave out", place, HERE[1:])
+            pick("place to leave out", place, HERE)
         options = replace(self.options, parameters=planned.parameters, security=0)
         made, left_out = ways(planned, self.plan, options, skip)
         client = load_client_key(self.scheme, self.folder / CLIENT) if (self.folder / CLIENT).exists() else None
