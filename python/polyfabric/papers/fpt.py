@@ -235,16 +235,16 @@ def _structure(name: str, pipeline: _Pipeline, parameters: str) -> list[dict[str
         row("section5.{name}.latency", period, cmux=cmux, depth=depth, registers=period - depth),
         row("table3.{name}.macs", pipeline.multipliers),
         row("section5.{name}.bandwidth", _bandwidth(pipeline, period)),
-        row("section3.{name}.bandwidth", _bandwidth(pipeline, cmux)),
+        row("section3.bandwidth/{name}", _bandwidth(pipeline, cmux)),
         *(
             row(
-                "section3.{name}.bandwidth/untrimmed",
+                "section3.bandwidth/{name} untrimmed",
                 _bandwidth(pipeline, cmux) * bits / pipeline.key_bits,
                 words=words,
             )
             for bits, words in _KEY_BITS.items()
         ),
-        row("section3.{name}.batch-16", _bandwidth(deeper, deeper.period_cycles), batch=deeper.ciphertexts),
+        row("section3.batch-16/{name}", _bandwidth(deeper, deeper.period_cycles), batch=deeper.ciphertexts),
         row("section5.{name}.key", pipeline.key_bytes * pipeline.iterations / 1e6, bits=pipeline.key_bits),
     ]
 
