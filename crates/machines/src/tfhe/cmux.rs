@@ -47,8 +47,8 @@ pub enum Datum {
     Spectrum(usize),
     /// Of a step.
     Key(usize),
-    /// Sums of all columns up to a step.
-    Running(usize),
+    /// Sums up to a step: of all columns, or of the column of one of the step's products.
+    Running(usize, Option<usize>),
     /// Complete sums of a drain.
     Sum(usize),
     /// The same in the coefficient domain.
@@ -84,20 +84,20 @@ pub struct KeyTransfer<'a> {
 
 /// A machine's pipeline.
 pub trait Pipeline: Emit {
-    type At: Copy;
+    type At<'r>: Copy;
 
     fn labels(&self) -> &Labeler;
 
     /// The class of a datum's value.
     fn class(&self, datum: Datum) -> ClassId;
 
-    fn row(&self, round: &Round<'_, Self::At>, stage: Stage, number: usize) -> Row;
+    fn row(&self, round: &Round<'_, Self::At<'_>>, stage: Stage, number: usize) -> Row;
 
     /// The access of a stage to a datum with this value, in any cycles.
-    fn access(&self, round: &Round<'_, Self::At>, stage: Stage, datum: Datum, value: Value) -> Access;
+    fn access(&self, round: &Round<'_, Self::At<'_>>, stage: Stage, datum: Datum, value: Value) -> Access;
 
-    /// The rotator's access to the amount of an iteration.
-    fn amount(&self, round: &Round<'_, Self::At>) -> Access;
+    /// Further operands of a stage: the amount by which it rotates, twiddle factors, tokens.
+    fn others(&self, round: &Round<'_, Self::At<'_>>, stage: Stage, number: usize) -> Vec<Access>;
 
     /// First cycle, within the event, in which the multipliers' adders read earlier sums.
     fn addends(&self) -> i64 {
@@ -105,7 +105,7 @@ pub trait Pipeline: Emit {
     }
 
     /// The value of a datum.
-    fn value(&self, round: &Round<'_, Self::At>, datum: Datum) -> Value {
+    fn value(&self, round: &Round<'_, Self::At<'_>>, datum: Datum) -> Value {
         let Round { rotation, steps, iteration, .. } = *round;
         let class = self.class(datum);
         let body = |values: &mut dyn Iterator<Item = BodyValue>, iteration| {
@@ -126,9 +126,13 @@ pub trait Pipeline: Emit {
             Datum::Digits(step) => body(&mut operations(step).map(|op| rotation.digits(op)), iteration),
             Datum::Spectrum(step) => body(&mut operations(step).map(|op| rotation.result(op)), iteration),
             Datum::Key(step) => self.key(steps, step, iteration),
-            Datum::Running(step) => {
+            Datum::Running(step, None) => {
                 let last = steps.steps[step].rows.last().map_or(0, |row| row.row);
                 body(&mut (0..steps.polynomials).map(|column| rotation.product(last, column)), iteration)
+            }
+            Datum::Running(step, Some(product)) => {
+                let (row, column) = steps.steps[step].key[product];
+                body(&mut [rotation.product(row, column)].into_iter(), iteration)
             }
             Datum::Sum(drain) => body(&mut inverses(drain).map(|op| rotation.sum(op)), iteration),
             Datum::Product(drain) => body(&mut inverses(drain).map(|op| rotation.result(op)), iteration),
@@ -142,69 +146,81 @@ pub trait Pipeline: Emit {
 
     /// The key of a step.
     fn key(&self, steps: &Steps, step: usize, iteration: u32) -> Value {
-        let columns = |row| (0..steps.polynomials).map(move |column| Meaning::Key { row, column, iteration });
-        let keys = steps.steps[step].rows.iter().flat_map(|row| columns(row.row));
+        let keys = steps.steps[step].key.iter().map(|&(row, column)| Meaning::Key { row, column, iteration });
         self.labels().value(self.class(Datum::Key(step)), keys)
     }
 
-    /// Emits a stage that reads and writes these data. A datum on a wire passes at its writer's pace.
+    /// Emits a stage that reads and writes these data of ciphertexts that pass it together. A datum on a wire passes at its writer's pace.
     fn stage(
         &mut self,
-        round: &Round<'_, Self::At>,
+        rounds: &[Round<'_, Self::At<'_>>],
         (stage, number): (Stage, usize),
         reads: &[Datum],
         writes: &[Datum],
     ) {
+        let round = &rounds[0];
         let Row { unit: (resource, kind), start, cycles, latency, work, parts } = self.row(round, stage, number);
         let span = |datum| match datum {
-            Datum::Running(_) => (self.addends(), self.addends() + cycles - 1),
+            Datum::Running(..) => (self.addends(), self.addends() + cycles - 1),
             Datum::Product(drain) => (0, self.row(round, Stage::Inverse, drain).cycles - 1),
             _ => (0, cycles - 1),
         };
-        let access = |datum, span| between(self.access(round, stage, datum, self.value(round, datum)), span);
-        let late = (latency - 1, latency + cycles - 2);
-        let mut reads: Vec<Access> = reads.iter().map(|&datum| access(datum, span(datum))).collect();
-        let writes = writes.iter().map(|&datum| access(datum, late)).collect();
-        if stage == Stage::Rotate {
-            reads.push(self.amount(round));
-        }
+        let each = |data: &[Datum], span: &dyn Fn(Datum) -> (i64, i64)| {
+            let access =
+                |round, datum| between(self.access(round, stage, datum, self.value(round, datum)), span(datum));
+            let all = rounds.iter().flat_map(|round| data.iter().map(move |&datum| (round, datum)));
+            all.map(|(round, datum)| access(round, datum)).collect::<Vec<Access>>()
+        };
+        let (mut reads, writes) = (each(reads, &span), each(writes, &|_| (latency - 1, latency + cycles - 2)));
+        reads.extend(self.others(round, stage, number));
         let (kernel_op, ciphertext, iteration) = (round.rotation.op, round.ciphertext, round.iteration);
         let op = OpRef { kind, kernel_op, body_op: number as u32, ciphertext, iteration };
-        let (occupancy, parts) = (cycles as u32, parts as u32);
+        let together = rounds.len() as u64;
+        let (occupancy, work, parts) = (cycles as u32, work * together, (parts * together) as u32);
         self.builder().event(Event { resource, start, occupancy, work, parts, op, reads, writes });
     }
 
     /// The access to a polynomial of the accumulator between two cycles, in order.
-    fn accumulator(&self, round: &Round<'_, Self::At>, (polynomial, later): (u32, bool), span: (i64, i64)) -> Access {
+    fn accumulator(
+        &self,
+        round: &Round<'_, Self::At<'_>>,
+        (polynomial, later): (u32, bool),
+        span: (i64, i64),
+    ) -> Access {
         let datum = Datum::Accumulator { polynomial, later };
         between(self.access(round, Stage::Accumulate, datum, self.value(round, datum)), span)
     }
 
     /// Rotates polynomials of the accumulator.
-    fn rotate(&mut self, round: &Round<'_, Self::At>, number: usize, polynomials: impl Iterator<Item = u32> + Clone) {
+    fn rotate(
+        &mut self,
+        round: &Round<'_, Self::At<'_>>,
+        number: usize,
+        polynomials: impl Iterator<Item = u32> + Clone,
+    ) {
         let accumulator = |polynomial| Datum::Accumulator { polynomial, later: false };
         let reads: Vec<Datum> = polynomials.clone().map(accumulator).collect();
         let writes: Vec<Datum> = polynomials.map(Datum::Rotated).collect();
-        self.stage(round, (Stage::Rotate, number), &reads, &writes);
+        self.stage(&[*round], (Stage::Rotate, number), &reads, &writes);
     }
 
     /// Passes a step from the decomposer to the adders; `sums` is whether these continue the sums of the step before.
-    fn pass(&mut self, round: &Round<'_, Self::At>, step: usize, sums: bool) {
+    fn pass(&mut self, round: &Round<'_, Self::At<'_>>, step: usize, sums: bool) {
         let rotated: Vec<Datum> = round.steps.steps[step].polynomials().into_iter().map(Datum::Rotated).collect();
-        self.stage(round, (Stage::Decompose, step), &rotated, &[Datum::Digits(step)]);
-        self.stage(round, (Stage::Forward, step), &[Datum::Digits(step)], &[Datum::Spectrum(step)]);
+        self.stage(&[*round], (Stage::Decompose, step), &rotated, &[Datum::Digits(step)]);
+        self.stage(&[*round], (Stage::Forward, step), &[Datum::Digits(step)], &[Datum::Spectrum(step)]);
         let mut reads = vec![Datum::Spectrum(step), Datum::Key(step)];
-        reads.extend(step.checked_sub(1).filter(|_| sums).map(Datum::Running));
+        reads.extend(step.checked_sub(1).filter(|_| sums).map(|before| Datum::Running(before, None)));
         let mut writes: Vec<Datum> = round.steps.drained(step).map(|(drain, _)| Datum::Sum(drain)).collect();
         if writes.is_empty() {
-            writes.push(Datum::Running(step));
+            writes.push(Datum::Running(step, None));
         }
-        self.stage(round, (Stage::Multiply, step), &reads, &writes);
+        self.stage(&[*round], (Stage::Multiply, step), &reads, &writes);
     }
 
     /// Passes complete sums to the accumulator.
-    fn drain(&mut self, round: &Round<'_, Self::At>, drain: usize) {
-        self.stage(round, (Stage::Inverse, drain), &[Datum::Sum(drain)], &[Datum::Product(drain)]);
+    fn drain(&mut self, round: &Round<'_, Self::At<'_>>, drain: usize) {
+        self.stage(&[*round], (Stage::Inverse, drain), &[Datum::Sum(drain)], &[Datum::Product(drain)]);
         let (mut reads, mut writes) = (vec![Datum::Product(drain)], Vec::new());
         for &Inverse { column: polynomial, .. } in &round.steps.drains[drain].inverses {
             let (last, order) = round.steps.order(drain, polynomial);
@@ -218,14 +234,14 @@ pub trait Pipeline: Emit {
                 false => Datum::Partial(polynomial, order),
             });
         }
-        self.stage(round, (Stage::Accumulate, drain), &reads, &writes);
+        self.stage(&[*round], (Stage::Accumulate, drain), &reads, &writes);
     }
 
     /// Loads the key of an iteration, striped over the channels.
     fn load_key(&mut self, kernel_op: u32, steps: &Steps, iteration: u32, transfer: &KeyTransfer<'_>) {
         let &KeyTransfer { kind, channels, start, cycles, latency, from: memory, to: (buffer, at), polynomial } =
             transfer;
-        let bytes = |step: usize| steps.steps[step].rows.len() as u64 * u64::from(steps.polynomials) * polynomial;
+        let bytes = |step: usize| steps.steps[step].key.len() as u64 * polynomial;
         let total: u64 = (0..steps.steps.len()).map(bytes).sum();
         let stripe = total.div_ceil(channels.len() as u64);
         for (channel, &resource) in (0..).zip(channels) {

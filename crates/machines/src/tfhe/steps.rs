@@ -25,6 +25,8 @@ pub struct Step {
     pub rows: Vec<StepRow>,
     /// Polynomials that the rotator reads at the start of the step; none if they are still in the decomposer's buffer.
     pub rotates: Vec<u32>,
+    /// Row and column of the key's polynomials that multiply it.
+    pub key: Vec<(u32, u32)>,
 }
 
 /// Columns that pass the inverse transforms in parallel.
@@ -70,6 +72,12 @@ impl Steps {
 }
 
 impl Step {
+    /// Rows that all of so many columns multiply.
+    pub fn new(rows: Vec<StepRow>, rotates: Vec<u32>, columns: u32) -> Self {
+        let key = rows.iter().flat_map(|row| (0..columns).map(move |column| (row.row, column))).collect();
+        Self { rows, rotates, key }
+    }
+
     /// Polynomials of the step's digits.
     pub fn polynomials(&self) -> Vec<u32> {
         let mut polynomials: Vec<u32> = self.rows.iter().map(|row| row.polynomial).collect();
@@ -114,7 +122,7 @@ pub fn accumulated(
             StepRow { operation, row, polynomial, level }
         };
         let first = (steps.len() * rows_at_a_time) as u32;
-        let mut step = Step { rows: forwards.iter().zip(first..).map(row).collect(), rotates: Vec::new() };
+        let mut step = Step::new(forwards.iter().zip(first..).map(row).collect(), Vec::new(), plan.polynomials);
         step.rotates = step.polynomials().into_iter().filter(|&polynomial| polynomial >= seen).collect();
         seen = step.rotates.last().map_or(seen, |last| last + 1);
         steps.push(step);
@@ -125,4 +133,19 @@ pub fn accumulated(
     let drains = inverses.chunks(inverses_at_a_time).map(|group| Drain { step, inverses: group.to_vec() });
     let drains = drains.collect();
     Ok(Steps::new(plan, steps, drains))
+}
+
+/// Arranges `plan` in steps of one forward transform, and drains of one column.
+pub fn one_by_one(plan: &IterationPlan) -> Steps {
+    let step = |forward: &Forward| {
+        let &Forward { operation, polynomial, level, ref products } = forward;
+        let key: Vec<(u32, u32)> = products.iter().map(|product| (product.row, product.column)).collect();
+        let row = key.first().map_or(0, |&(row, _)| row);
+        Step { rows: vec![StepRow { operation, row, polynomial, level }], rotates: Vec::new(), key }
+    };
+    let drain = |(step, inverses): (usize, &Vec<Inverse>)| {
+        inverses.iter().map(move |&inverse| Drain { step, inverses: vec![inverse] }).collect::<Vec<_>>()
+    };
+    let steps = plan.forwards.iter().map(step).collect();
+    Steps::new(plan, steps, plan.drains.iter().enumerate().flat_map(drain).collect())
 }

@@ -81,6 +81,15 @@ impl Work {
         }
     }
 
+    /// The computed ciphertexts: of lookups those after the key switch if `switched`, else those before it; none for a linear layer.
+    pub fn results(&self, switched: bool) -> &[Item] {
+        match self {
+            Self::Bootstraps(work) => work.switched.as_ref().filter(|_| switched).unwrap_or(&work.extracted),
+            Self::KeySwitches(work) => &work.results,
+            Self::Linear(_) => &[],
+        }
+    }
+
     /// The tables of elements `range`; none except for lookups.
     pub fn tables(&self, range: Range<usize>) -> &[u32] {
         match self {

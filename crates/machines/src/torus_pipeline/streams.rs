@@ -97,7 +97,7 @@ pub fn steps(machine: &Pipeline, plan: &IterationPlan) -> Result<Steps, StepsErr
         rotates.sort_unstable();
         rotates.dedup();
         drains.push(Drain { step: steps.len(), inverses: columns });
-        steps.push(Step { rows, rotates });
+        steps.push(Step::new(rows, rotates, width));
     }
     Ok(Steps::new(plan, steps, drains))
 }

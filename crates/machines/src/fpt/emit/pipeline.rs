@@ -29,7 +29,7 @@ pub(crate) struct At {
 }
 
 impl Pipeline for Emitter<'_> {
-    type At = At;
+    type At<'r> = At;
 
     fn labels(&self) -> &Labeler {
         &self.labels
@@ -43,7 +43,7 @@ impl Pipeline for Emitter<'_> {
             Datum::Digits(_) => classes.digits,
             Datum::Spectrum(_) => classes.spectrum,
             Datum::Key(_) => classes.bootstrap_key,
-            Datum::Running(_) | Datum::Partial(..) => classes.partial,
+            Datum::Running(..) | Datum::Partial(..) => classes.partial,
             Datum::Sum(_) => classes.sum,
             Datum::Product(_) => classes.product,
         }
@@ -96,7 +96,7 @@ impl Pipeline for Emitter<'_> {
             Datum::Digits(_) => (chip.digits, 0, s.side_rows * s.digits),
             Datum::Spectrum(_) => (chip.spectrum, 0, s.side_rows * s.spectrum),
             Datum::Key(step) => (chip.key_buffer, at.key + step as u64 * s.step_key(), s.step_key()),
-            Datum::Running(_) | Datum::Partial(..) => (chip.partial, 0, s.polynomials * s.sum),
+            Datum::Running(..) | Datum::Partial(..) => (chip.partial, 0, s.polynomials * s.sum),
             // In the buffer before the inverse transform.
             Datum::Sum(drain) => {
                 let sums = at.number % BUFFERS * s.polynomials + drain as u64 * s.side;
@@ -112,8 +112,9 @@ impl Pipeline for Emitter<'_> {
         access(memory, offset, bytes, value, (0, 0), order)
     }
 
-    fn amount(&self, round: &Round<'_, At>) -> Access {
-        self.amount_of(round.rotation.op, round.ciphertext, round.at.amounts)
+    fn others(&self, round: &Round<'_, At>, stage: Stage, _: usize) -> Vec<Access> {
+        let amount = || self.amount_of(round.rotation.op, round.ciphertext, round.at.amounts);
+        (stage == Stage::Rotate).then(amount).into_iter().collect()
     }
 
     fn addends(&self) -> i64 {

@@ -71,16 +71,10 @@ impl Emitter<'_> {
             (Action::Store, work) => {
                 let one = |(number, element): (u64, u32)| {
                     let (item, bytes) = match work {
-                        Work::Bootstraps(work) => (
-                            work.switched
-                                .as_ref()
-                                .map_or(work.extracted[element as usize], |items| items[element as usize]),
-                            s.small(),
-                        ),
-                        Work::KeySwitches(work) => (work.results[element as usize], s.small()),
                         Work::Linear(layer) => {
                             (Item { op: layer.op, element }, (layer.dimension as u64 + 1) * ELEMENT_BYTES)
                         }
+                        _ => (work.results(true)[element as usize], s.small()),
                     };
                     let value = self.lwe(item);
                     (self.in_host(task.entry, number, bytes, value), self.in_memory(bytes, value))
@@ -133,17 +127,12 @@ impl Emitter<'_> {
                         (op, s.lwe_dimension + 1, vec![source], self.amounts(work.blind_rotation, element), s.amounts())
                     }
                     (Action::KeySwitch, work) => {
-                        let (source, result) = match work {
-                            Work::Bootstraps(work) => {
-                                let result = work
-                                    .switched
-                                    .as_ref()
-                                    .map_or(work.extracted[element as usize], |items| items[element as usize]);
-                                (work.extracted[element as usize], result)
-                            }
-                            Work::KeySwitches(work) => (work.sources[element as usize], work.results[element as usize]),
+                        let source = match work {
+                            Work::Bootstraps(work) => work.extracted[element as usize],
+                            Work::KeySwitches(work) => work.sources[element as usize],
                             Work::Linear(_) => continue,
                         };
+                        let result = work.results(true)[element as usize];
                         let levels =
                             self.program.parameters.key_switch_gadget().map_or(0, |gadget| u64::from(gadget.levels));
                         let key = Meaning::SwitchKey { from: 0, length: s.large_dimension as u32 };

@@ -2,6 +2,7 @@
 
 use super::GroupPlace;
 use super::places::{Moves, Places, Transfer};
+use super::resources::Xpu;
 use crate::morphling::instruction::{Instruction, Opcode};
 use crate::morphling::layout::{TwiddlePiece, twiddle_bytes};
 use crate::morphling::machine::POINT_BYTES;
@@ -87,7 +88,7 @@ impl Places<'_> {
             kind: self.chip.kinds.fill_twiddles,
             work: reads.iter().map(|read| read.bytes).sum::<u64>() / POINT_BYTES,
             reads,
-            writes: self.chip.twiddles.iter().map(buffer).collect(),
+            writes: self.chip.xpus.iter().map(|xpu| buffer(&xpu.twiddles)).collect(),
         }
     }
 
@@ -107,12 +108,12 @@ impl Places<'_> {
         let tables = self.wave_tables(place, i.wave, shared_entry);
         let resident = u64::from(i.entry) * layout.resident_bytes;
         let mut moves = Vec::new();
-        for (xpu, &link) in self.chip.links.iter().enumerate() {
+        for (xpu, Xpu { rows, link, .. }) in self.chip.xpus.iter().enumerate() {
             let (mut reads, mut writes) = (Vec::new(), Vec::new());
             let assignments = self.assignments(xpu as u64, range.len() as u64);
             let mut used: Vec<u32> = Vec::new();
             for position in assignments.clone() {
-                let bank = self.chip.rows[xpu][(position % self.machine.rows) as usize].bank;
+                let bank = rows[(position % self.machine.rows) as usize].bank;
                 let table = work.tables[range.start + position as usize];
                 if !used.contains(&table) {
                     used.push(table);
@@ -133,7 +134,7 @@ impl Places<'_> {
             if !assignments.is_empty() {
                 writes.push(self.loaded(place, wave, xpu as u64));
                 let work = (assignments.end - assignments.start) * (sizes.accumulator + sizes.rotations);
-                moves.push(Moves { resource: link, kind: self.chip.kinds.link_load, work, reads, writes });
+                moves.push(Moves { resource: *link, kind: self.chip.kinds.link_load, work, reads, writes });
             }
         }
         moves
@@ -149,7 +150,7 @@ impl Places<'_> {
         let half = u64::from(iterations) % layout.accumulators * sizes.accumulator;
         let resident = (place.half * layout.waves + wave) * layout.resident_bytes + half;
         let mut moves = Vec::new();
-        for (xpu, &link) in self.chip.links.iter().enumerate() {
+        for (xpu, Xpu { rows, link, .. }) in self.chip.xpus.iter().enumerate() {
             let (mut reads, mut writes) = (Vec::new(), Vec::new());
             let mut served = 0;
             for position in self.assignments(xpu as u64, count) {
@@ -159,7 +160,7 @@ impl Places<'_> {
                 }
                 served += 1;
                 let to = self.rotated_at(u64::from(i.entry), position);
-                let bank = self.chip.rows[xpu][row as usize].bank;
+                let bank = rows[row as usize].bank;
                 for polynomial in 0..sizes.polynomials {
                     let value = self.accumulator(place, wave, position, polynomial, iterations);
                     let at = polynomial * sizes.polynomial;
@@ -169,7 +170,7 @@ impl Places<'_> {
             }
             if served > 0 {
                 let work = served * sizes.accumulator;
-                moves.push(Moves { resource: link, kind: self.chip.kinds.link_store, work, reads, writes });
+                moves.push(Moves { resource: *link, kind: self.chip.kinds.link_store, work, reads, writes });
             }
         }
         moves

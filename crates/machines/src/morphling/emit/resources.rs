@@ -10,56 +10,6 @@ use polyfabric_sim::schedule::{
     ClassId, KindId, MemoryId, MemoryKind, Resource, ScheduleBuilder, Traffic, WaitCategory,
 };
 
-#[derive(Clone, Debug)]
-pub struct Row {
-    pub decomposition: Resource,
-    pub fft: Resource,
-    pub vpe: Resource,
-    pub ifft: Resource,
-    pub accumulator: Resource,
-    /// Bank of Private-A1.
-    pub bank: MemoryId,
-    /// POLY-ACC registers of the row's VPEs.
-    pub poly_acc: MemoryId,
-    /// Wire from decomposition unit to FFT unit.
-    pub digits: MemoryId,
-    /// Wire from FFT unit to VPEs, with the registers of the systolic skew.
-    pub spectrum: MemoryId,
-    /// Wire from Private-A2 to VPEs, likewise.
-    pub key: MemoryId,
-    /// Wire from IFFT unit to Private-A1.
-    pub product: MemoryId,
-    /// Twiddle buffer of the row's XPU.
-    pub twiddles: MemoryId,
-}
-
-#[derive(Clone, Debug)]
-pub struct Chip {
-    pub rows: Vec<Vec<Row>>,
-    /// Twiddle buffer of each XPU.
-    pub twiddles: Vec<MemoryId>,
-    pub links: Vec<Resource>,
-    /// Loads of each lane group's vector registers.
-    pub loads: Vec<Resource>,
-    /// Vector register file of each lane group.
-    pub registers: Vec<MemoryId>,
-    /// Transfers of each lane group's results to the banks.
-    pub returns: Vec<Resource>,
-    /// Result register of each lane group.
-    pub results: Vec<MemoryId>,
-    pub lanes: Vec<Resource>,
-    /// Multicast of the key from Private-A2.
-    pub multicast: Resource,
-    pub channels: Vec<Resource>,
-    pub hbm: MemoryId,
-    pub scheduler: MemoryId,
-    pub private_a2: MemoryId,
-    pub private_b: MemoryId,
-    pub shared: MemoryId,
-    pub kinds: Kinds,
-    pub classes: Classes,
-}
-
 declared! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Classes, declare(b: &mut ScheduleBuilder) {
@@ -182,31 +132,13 @@ impl Kinds {
     }
 }
 
-impl Chip {
-    /// Declares `machine` with latencies `steps`.
-    pub fn declare(b: &mut ScheduleBuilder, machine: &Morphling, steps: &StepCycles) -> Self {
-        let classes = Classes::declare(b);
-        let kinds = Kinds::declare(b, machine, steps);
-        kinds.functions(machine).into_iter().for_each(|(kind, function)| _ = b.does(kind, function));
-        let xpus: Vec<Xpu> = (0..machine.xpus).map(|number| Xpu::declare(b, machine, number)).collect();
-        let lanes = each_group(b, machine, |b, g| b.unit(format!("vpu.lanes{g}"), "lanes", WaitCategory::VectorUnit));
-        let loads = each_group(b, machine, |b, g| b.unit(format!("vpu.vrf{g}.load"), "vrf", WaitCategory::VectorUnit));
-        let returns = each_group(b, machine, |b, g| {
-            b.unit(format!("vpu.results{g}.return"), "results", WaitCategory::VectorUnit)
-        });
-        let multicast = b.unit("private_a2.multicast", "multicast", WaitCategory::Pipeline);
+declared! {
+    #[derive(Clone, Debug)]
+    pub struct Chip, declare(b: &mut ScheduleBuilder, machine: &Morphling, steps: &StepCycles) {
+        let vpu = |b: &mut ScheduleBuilder, name: String, class: &str| b.unit(name, class, WaitCategory::VectorUnit);
         let (key_class, vector_class) = channel_classes(machine);
-        let channel = |index: u64| {
-            let class = if index < machine.key_channels { key_class } else { vector_class };
-            b.channel(format!("hbm{index}"), class, machine.channel_bytes)
-        };
-        let channels = (0..machine.channels).map(channel).collect();
+        let class_of = |index: u64| if index < machine.key_channels { key_class } else { vector_class };
         let vector = machine.vector_bytes();
-        // In each cycle, each lane reads one operand from every register.
-        let file = on_chip(machine.registers * vector, machine.registers * vector, machine.register_loads * vector);
-        let registers = each_group(b, machine, |b, g| b.memory(format!("vpu.vrf{g}"), file.clone()));
-        let result = on_chip(vector, vector, vector);
-        let results = each_group(b, machine, |b, g| b.memory(format!("vpu.results{g}"), result.clone()));
         let in_banks = |capacity: u64, banks: u64| MemoryKind::OnChip {
             capacity,
             banks: banks as u32,
@@ -223,23 +155,37 @@ impl Chip {
             dual_port: false,
         };
         Self {
-            twiddles: xpus.iter().map(|xpu| xpu.twiddles).collect(),
-            links: xpus.iter().map(|xpu| xpu.link).collect(),
-            rows: xpus.into_iter().map(|xpu| xpu.rows).collect(),
-            loads,
-            registers,
-            returns,
-            results,
-            lanes,
-            multicast,
-            channels,
-            hbm: b.memory("hbm", MemoryKind::OffChip),
-            scheduler: b.memory("scheduler", MemoryKind::Scoreboard),
-            private_a2: b.memory("private_a2", private_a2),
-            private_b: b.memory("private_b", in_banks(machine.private_b, machine.private_b_banks)),
-            shared: b.memory("shared", in_banks(machine.shared, machine.shared_banks)),
-            kinds,
-            classes,
+            classes: Classes = Classes::declare(b),
+            kinds: Kinds = {
+                let kinds = Kinds::declare(b, machine, steps);
+                kinds.functions(machine).into_iter().for_each(|(kind, function)| _ = b.does(kind, function));
+                kinds
+            },
+            xpus: Vec<Xpu> = (0..machine.xpus).map(|number| Xpu::declare(b, machine, number)).collect(),
+            lanes: Vec<Resource> = each_group(b, machine, |b, g| vpu(b, format!("vpu.lanes{g}"), "lanes")),
+            /// Loads of each lane group's vector registers.
+            loads: Vec<Resource> = each_group(b, machine, |b, g| vpu(b, format!("vpu.vrf{g}.load"), "vrf")),
+            /// Transfers of each lane group's results to the banks.
+            returns: Vec<Resource> =
+                each_group(b, machine, |b, g| vpu(b, format!("vpu.results{g}.return"), "results")),
+            /// Multicast of the key from Private-A2.
+            multicast: Resource = b.unit("private_a2.multicast", "multicast", WaitCategory::Pipeline),
+            channels: Vec<Resource> = (0..machine.channels)
+                .map(|index| b.channel(format!("hbm{index}"), class_of(index), machine.channel_bytes))
+                .collect(),
+            /// Vector register file of each lane group. In each cycle, each lane reads one operand from every register.
+            registers: Vec<MemoryId> = each_group(b, machine, |b, g| {
+                let bytes = machine.registers * vector;
+                b.memory(format!("vpu.vrf{g}"), on_chip(bytes, bytes, machine.register_loads * vector))
+            }),
+            /// Result register of each lane group.
+            results: Vec<MemoryId> =
+                each_group(b, machine, |b, g| b.memory(format!("vpu.results{g}"), on_chip(vector, vector, vector))),
+            hbm: MemoryId = b.memory("hbm", MemoryKind::OffChip),
+            scheduler: MemoryId = b.memory("scheduler", MemoryKind::Scoreboard),
+            private_a2: MemoryId = b.memory("private_a2", private_a2),
+            private_b: MemoryId = b.memory("private_b", in_banks(machine.private_b, machine.private_b_banks)),
+            shared: MemoryId = b.memory("shared", in_banks(machine.shared, machine.shared_banks)),
         }
     }
 }
@@ -266,37 +212,32 @@ fn point_bytes(machine: &Morphling) -> u64 {
     widest(machine) * POINT_BYTES
 }
 
-struct Xpu {
-    rows: Vec<Row>,
-    twiddles: MemoryId,
-    link: Resource,
-}
-
-impl Xpu {
-    fn declare(b: &mut ScheduleBuilder, machine: &Morphling, number: u64) -> Self {
+declared! {
+    #[derive(Clone, Debug)]
+    pub struct Xpu, declare(b: &mut ScheduleBuilder, machine: &Morphling, number: u64) {
         let unit = |unit: u64| format!("xpu{number}.fft{unit}");
-        let ffts: Vec<Resource> =
-            (0..machine.fft_units).map(|u| b.unit(unit(u), "fft", WaitCategory::Pipeline)).collect();
+        let ffts = (0..machine.fft_units).map(|u| b.unit(unit(u), "fft", WaitCategory::Pipeline));
+        let ffts = ffts.collect::<Vec<Resource>>();
         // Each unit reads every factor once during a polynomial.
-        let factor_bytes = 2 * point_bytes(machine);
-        let capacity = machine.largest_ring * POINT_BYTES;
-        let read = (machine.fft_units + machine.ifft_units) * factor_bytes;
-        let written = machine.columns * point_bytes(machine);
-        let twiddles = b.memory(format!("xpu{number}.twiddles"), on_chip(capacity, read, written));
+        let read = (machine.fft_units + machine.ifft_units) * 2 * point_bytes(machine);
+        let buffer = on_chip(machine.largest_ring * POINT_BYTES, read, machine.columns * point_bytes(machine));
+        let twiddles = b.memory(format!("xpu{number}.twiddles"), buffer);
         let fft = |row: u64| ffts[(row / machine.path().rows_per_fft) as usize];
-        let rows = (0..machine.rows).map(|r| Row::declare(b, machine, (number, r), fft(r), twiddles)).collect();
-        Self { rows, twiddles, link: b.unit(format!("xpu{number}.link"), "link", WaitCategory::Pipeline) }
+        Self {
+            rows: Vec<Row> =
+                (0..machine.rows).map(|row| Row::declare(b, machine, number, row, fft(row), twiddles)).collect(),
+            twiddles: MemoryId = twiddles,
+            /// Link to the Shared buffer.
+            link: Resource = b.unit(format!("xpu{number}.link"), "link", WaitCategory::Pipeline),
+        }
     }
 }
 
-impl Row {
-    fn declare(
-        b: &mut ScheduleBuilder,
-        machine: &Morphling,
-        (xpu, row): (u64, u64),
-        fft: Resource,
-        twiddles: MemoryId,
-    ) -> Self {
+declared! {
+    #[derive(Clone, Debug)]
+    pub struct Row, declare(
+        b: &mut ScheduleBuilder, machine: &Morphling, xpu: u64, row: u64, fft: Resource, twiddles: MemoryId
+    ) {
         let (path, columns, pipeline) = (machine.path(), machine.columns, WaitCategory::Pipeline);
         let (row_bytes, point_bytes) = (2 * widest(machine) * COEFFICIENT_BYTES, point_bytes(machine));
         let name = |unit: &str| format!("xpu{xpu}.{unit}{row}");
@@ -307,18 +248,25 @@ impl Row {
         let written = machine.network.row_write + machine.network.link;
         let sums = on_chip(2 * columns * machine.poly_acc, (columns + 1) * point_bytes, columns * point_bytes);
         Self {
-            decomposition: b.unit(name("decomposition"), "decomposition", pipeline),
-            fft,
-            vpe: b.unit(name("vpe_row"), "vpe", pipeline),
-            ifft: b.unit(name("ifft"), "ifft", pipeline),
-            accumulator: b.unit(name("accumulator"), "accumulator", pipeline),
-            bank: b.memory(name("private_a1.bank"), on_chip(machine.row_bank(), read, written)),
-            poly_acc: b.memory(name("poly_acc"), sums),
-            digits: b.memory(name("digits"), wire(row_bytes, 0)),
-            spectrum: b.memory(name("spectrum"), wire(point_bytes, skew)),
-            key: b.memory(name("key"), wire(columns * machine.network.key, skew)),
-            product: b.memory(name("product"), wire(row_bytes, 0)),
-            twiddles,
+            decomposition: Resource = b.unit(name("decomposition"), "decomposition", pipeline),
+            fft: Resource = fft,
+            vpe: Resource = b.unit(name("vpe_row"), "vpe", pipeline),
+            ifft: Resource = b.unit(name("ifft"), "ifft", pipeline),
+            accumulator: Resource = b.unit(name("accumulator"), "accumulator", pipeline),
+            /// Bank of Private-A1.
+            bank: MemoryId = b.memory(name("private_a1.bank"), on_chip(machine.row_bank(), read, written)),
+            /// POLY-ACC registers of the row's VPEs.
+            poly_acc: MemoryId = b.memory(name("poly_acc"), sums),
+            /// Wire from decomposition unit to FFT unit.
+            digits: MemoryId = b.memory(name("digits"), wire(row_bytes, 0)),
+            /// Wire from FFT unit to VPEs, with the registers of the systolic skew.
+            spectrum: MemoryId = b.memory(name("spectrum"), wire(point_bytes, skew)),
+            /// Wire from Private-A2 to VPEs, likewise.
+            key: MemoryId = b.memory(name("key"), wire(columns * machine.network.key, skew)),
+            /// Wire from IFFT unit to Private-A1.
+            product: MemoryId = b.memory(name("product"), wire(row_bytes, 0)),
+            /// Twiddle buffer of the row's XPU.
+            twiddles: MemoryId = twiddles,
         }
     }
 }

@@ -43,7 +43,7 @@ struct Sent<'a> {
 }
 
 impl Pipeline for Emitter<'_> {
-    type At = At;
+    type At<'r> = At;
 
     fn labels(&self) -> &Labeler {
         &self.labels
@@ -57,7 +57,7 @@ impl Pipeline for Emitter<'_> {
             Datum::Digits(_) => classes.digits,
             Datum::Spectrum(_) => classes.spectrum,
             Datum::Key(_) => classes.bootstrap_key,
-            Datum::Running(_) => classes.running,
+            Datum::Running(..) => classes.running,
             Datum::Sum(_) => classes.sum,
             Datum::Product(_) => classes.product,
             Datum::Partial(..) => classes.partial,
@@ -105,8 +105,8 @@ impl Pipeline for Emitter<'_> {
             Datum::Rotated(number) => (core.rotated, u64::from(number % steps.held) * polynomial, polynomial),
             Datum::Digits(step) => (core.digits, 0, rows(step) * polynomial),
             Datum::Spectrum(step) => (core.spectrum, 0, rows(step) * spectrum),
-            Datum::Key(step) => (core.key, 0, rows(step) * columns * spectrum),
-            Datum::Running(_) => (core.sum, 0, columns * spectrum),
+            Datum::Key(step) => (core.key, 0, steps.steps[step].key.len() as u64 * spectrum),
+            Datum::Running(..) => (core.sum, 0, columns * spectrum),
             // On the wire to the inverse transforms, or in one of the buffers before them.
             Datum::Sum(drain) => {
                 let at = match inverses(drain).first() {
@@ -126,12 +126,15 @@ impl Pipeline for Emitter<'_> {
         access
     }
 
-    fn amount(&self, round: &Round<'_, At>) -> Access {
+    fn others(&self, round: &Round<'_, At>, stage: Stage, _: usize) -> Vec<Access> {
+        if stage != Stage::Rotate {
+            return Vec::new();
+        }
         let (layout, amounts) = (&self.tasks.layout, self.amounts(round.rotation.op, round.ciphertext));
         let (local, at) = (self.chip.cores[round.at.core].local, layout.rotations(round.at.wave));
         let mut amounts = access(local, at, layout.sizes.rotations, amounts, (0, 0), Order::Any);
         amounts.bytes = COEFFICIENT_BYTES;
-        amounts
+        vec![amounts]
     }
 }
 
@@ -191,11 +194,6 @@ impl Emitter<'_> {
         self.builder.event(Event { resource, start, occupancy: occupancy as u32, work, parts, op, reads, writes });
     }
 
-    fn key_bytes(&self, steps: &Steps, step: usize) -> u64 {
-        let rows = steps.steps[step].rows.len() as u64;
-        rows * u64::from(steps.polynomials) * self.tasks.layout.sizes.spectrum
-    }
-
     fn iteration(
         &mut self,
         epoch: &Epoch,
@@ -247,7 +245,7 @@ impl Emitter<'_> {
     fn multicast(&mut self, rounds: &[Round<'_, At>], step: usize, start: i64, at: u64) -> u64 {
         let c = self.timeline.steps;
         let Some(&Round { rotation, steps, iteration, .. }) = rounds.first() else { return 0 };
-        let bytes = self.key_bytes(steps, step);
+        let bytes = steps.steps[step].key.len() as u64 * self.tasks.layout.sizes.spectrum;
         let key = self.key(steps, step, iteration);
         let read = access(self.chip.global, at, bytes, key, (0, c.polynomial - 1), Order::Any);
         let out = (KEY_HOP - 1, KEY_HOP + c.polynomial - 2);
@@ -314,11 +312,13 @@ impl Emitter<'_> {
         let (layout, latency) = (self.tasks.layout, self.timeline.steps.switch);
         let sizes = layout.sizes;
         let cycles = self.timeline.tiles[&task];
-        let (sources, results) = match &self.tasks.works[epoch.work] {
-            Work::Bootstraps(work) => (&work.extracted, work.switched.as_ref().unwrap_or(&work.extracted)),
-            Work::KeySwitches(work) => (&work.sources, &work.results),
+        let work = &self.tasks.works[epoch.work];
+        let sources = match work {
+            Work::Bootstraps(work) => &work.extracted,
+            Work::KeySwitches(work) => &work.sources,
             Work::Linear(_) => return,
         };
+        let results = work.results(true);
         let operation = results[epoch.first as usize].op;
         let digits = layout.tile_elements * sizes.key_switch_levels;
         let tile_bytes = digits * sizes.small;

@@ -86,7 +86,7 @@ impl Emitter<'_> {
                 items.iter().zip(0..).map(|(&item, number)| load(at + number * bytes, item)).collect()
             }
             (Action::Store, work) => {
-                let items = results(work, task.ends.0);
+                let items = work.results(task.ends.0);
                 let at = layout.outgoing.entry(task.entry);
                 items[elements].iter().zip(0..).map(|(&item, core)| store(at + core * self.stride(), item)).collect()
             }
@@ -213,7 +213,7 @@ impl Emitter<'_> {
             }
             (action, work) => {
                 let small = action == Action::ReturnSmall;
-                let items = results(work, small);
+                let items = work.results(small);
                 let (ring, bytes) =
                     if small { (layout.sums, layout.sizes.small) } else { (layout.large, layout.sizes.large) };
                 let at = ring.entry(task.wave);
@@ -231,15 +231,5 @@ impl Emitter<'_> {
             let op = self.op(self.chip.kinds.send, item.op, item.element);
             self.event((self.chip.cores[core].returns, op), start, cycles, Moves { reads, writes }, bytes);
         }
-    }
-}
-
-/// The results of `work` that are stored: key-switched or extracted ciphertexts.
-fn results(work: &Work, switched: bool) -> &[Item] {
-    match work {
-        Work::Bootstraps(work) if switched => work.switched.as_deref().unwrap_or(&[]),
-        Work::Bootstraps(work) => &work.extracted,
-        Work::KeySwitches(work) => &work.results,
-        Work::Linear(_) => &[],
     }
 }
