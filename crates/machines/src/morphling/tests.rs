@@ -11,13 +11,12 @@ use crate::tfhe::replay::replay;
 use crate::tfhe::test_support::{
     Scene, both_reuses, each_event, lookups, lowering, network, parameters, shape, with_events,
 };
-use polyfabric_kernels::Gadget;
 use polyfabric_program::tfhe::kernel::{KernelProgram, OpKind};
 use polyfabric_program::tfhe::lowering::{Accumulation, InputTransform, TfheLowering};
 use polyfabric_runtime::NoProgress;
 use polyfabric_schemes::tfhe::{LweKind, Parameters};
 use polyfabric_sim::checker::{Hazard, check, check_every_round};
-use polyfabric_sim::schedule::{Access, Event, Item, KindId, Placed, Repeat, Schedule, ScheduleBuilder, Shift};
+use polyfabric_sim::schedule::{Access, Event, Item, KindId, Placed, Schedule, ScheduleBuilder};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -134,65 +133,6 @@ fn layers_of_a_network_share_their_rotations() {
         &mapped.schedule,
     )
     .expect("it computes its program");
-}
-
-/// Replaces every loop over the tiles of a key switch in `items` by the result of `change`.
-fn with_tiles(items: &[Item], key_switch: KindId, change: &impl Fn(&Repeat) -> Vec<Repeat>) -> Vec<Item> {
-    let of_tiles = |item: &Item| matches!(item, Item::Event(event) if event.op.kind == key_switch);
-    let changed = |item: &Item| match item {
-        Item::Repeat(repeat) if repeat.count > 1 && repeat.body.iter().any(of_tiles) => {
-            change(repeat).into_iter().map(Item::Repeat).collect()
-        }
-        Item::Repeat(repeat) => {
-            let body = Arc::new(with_tiles(&repeat.body, key_switch, change));
-            vec![Item::Repeat(Repeat { body, ..repeat.clone() })]
-        }
-        event => vec![event.clone()],
-    };
-    items.iter().flat_map(changed).collect()
-}
-
-/// Unrolls a loop.
-fn rounds(repeat: &Repeat) -> Vec<Repeat> {
-    let of = |round: u64| Repeat {
-        start: repeat.start + (round * repeat.period) as i64,
-        count: 1,
-        origin: repeat.shift_of(Shift::default(), round),
-        shift: Shift::default(),
-        ..repeat.clone()
-    };
-    (0..repeat.count).map(of).collect()
-}
-
-#[test]
-fn checks_of_a_tile_loop_match_its_unrolled_rounds() {
-    let program = lookups(&parameters("morphling-I"), &both_reuses(), 70, 1, true);
-    let mapped = map(&machine(), &program).expect("the program fits");
-    // The audit counts computations, and the checker compares the places of reads and writes.
-    let passes = |change: &dyn Fn(&Repeat) -> Vec<Repeat>| {
-        let items = with_tiles(&mapped.schedule.items, chip().kinds.key_switch, &|repeat| change(repeat));
-        let schedule = Schedule { items, ..mapped.schedule.clone() };
-        audit(&program, &schedule, &mapped.labels).is_ok() && check(&schedule, &[]).is_ok()
-    };
-    assert!(passes(&|repeat| vec![repeat.clone()]), "it computes its program");
-    assert!(passes(&rounds), "its rounds compute its program");
-    // One tile less or more, all tiles equal, every second one, the tiles of one ciphertext after another.
-    let wrong: [&dyn Fn(&mut Repeat); 5] = [
-        &|repeat| repeat.count -= 1,
-        &|repeat| repeat.count += 1,
-        &|repeat| repeat.shift.iteration = 0,
-        &|repeat| repeat.shift.iteration *= 2,
-        &|repeat| repeat.shift.ciphertext += 1,
-    ];
-    for (number, wrong) in wrong.iter().enumerate() {
-        let changed = |repeat: &Repeat| {
-            let mut repeat = repeat.clone();
-            wrong(&mut repeat);
-            repeat
-        };
-        assert!(!passes(&|repeat| vec![changed(repeat)]), "change {number} passes");
-        assert!(!passes(&|repeat| rounds(&changed(repeat))), "change {number} passes round by round");
-    }
 }
 
 #[test]
@@ -568,34 +508,4 @@ fn a_paper_size_replay_decrypts() {
             assert!(error.unsigned_abs() < 1 << 28, "lookup {index} of {}: {phase:#x}", scene.count);
         }
     }
-}
-
-#[test]
-fn a_wrong_schedule_gives_wrong_ciphertexts() {
-    let scene = scene(&parameters("toy-256"), 3, |p, c| lookups(p, c, 3, 1, false), both_reuses());
-    let mapped = map(&machine(), &scene.program).expect("the program fits");
-    let wrong = |name: &str, kind: KindId, change: &dyn Fn(&mut Event)| {
-        scene.rejects(name, &with_events(&mapped.schedule, kind, change), &mapped.labels);
-    };
-    let kinds = &chip().kinds;
-    wrong("every multiplication starts before its spectrum arrives", kinds.multiply, &|event| event.start -= 40);
-    let layout = &mapped.streams.layout;
-    let (bank, column) = (layout.key_bank, layout.sizes.key_rows * layout.sizes.spectrum);
-    wrong("both keys use one buffer", kinds.key, &|event| {
-        for write in &mut event.writes {
-            write.place.offset = write.place.offset / bank * bank + write.place.offset % bank % column;
-        }
-    });
-    wrong("the accumulators return too late for the next iteration", kinds.accumulate, &|event| {
-        for write in &mut event.writes {
-            (write.first, write.last) = (write.first + 500, write.last + 500);
-        }
-    });
-}
-
-#[test]
-fn test_shapes_have_the_named_dimensions() {
-    let parameters = shape(5, 3, 512, 2);
-    assert_eq!(parameters.bootstrap_gadget(), Gadget { log2_base: 7, levels: 2 });
-    assert_eq!((parameters.lwe_dimension().get(), parameters.ring_degree().get()), (5, 512));
 }

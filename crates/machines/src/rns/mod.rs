@@ -9,4 +9,6 @@ pub mod replay;
 pub mod rounds;
 pub mod step;
 pub mod subpolynomials;
+#[cfg(test)]
+pub(crate) mod test_support;
 pub mod traffic;

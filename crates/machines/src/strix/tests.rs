@@ -52,16 +52,6 @@ fn small_programs_are_legal_folded_and_unrolled() {
 }
 
 #[test]
-fn networks_are_legal() {
-    let machine = machine();
-    let parameters = shape(6, 1, 256, 2);
-    for (inputs, outputs) in [(90, 20), (40, 70), (3, 1)] {
-        let program = network(&parameters, &lowering(&machine, &parameters), inputs, outputs);
-        check(&mapped(&machine, &program).schedule, &[]).expect("the schedule is legal");
-    }
-}
-
-#[test]
 fn cores_stream_without_a_gap() {
     // In every epoch, a ciphertext takes n · l · N/8 cycles of its core.
     for (set, l) in [("strix-I", 2u64), ("strix-II", 3), ("strix-III", 3), ("strix-IV", 2)] {

@@ -2,8 +2,9 @@
 //! every machine?
 
 use crate::common::case::{Case, Mapped};
+use polyfabric_machines::contract::Family;
 use polyfabric_sim::checker::{check, check_every_round};
-use polyfabric_sim::schedule::{Access, Event, Item, MemoryKind, Resources, Schedule};
+use polyfabric_sim::schedule::{Access, Event, Item, MemoryKind, Repeat, Resources, Schedule};
 use std::sync::Arc;
 
 fn holds_elements(resources: &Resources, access: &Access) -> bool {
@@ -112,6 +113,46 @@ fn with_other_loops(schedule: &Schedule) -> Vec<Schedule> {
         }
     }
     found
+}
+
+/// The schedule with a round less or more in each loop, or with other values: the same in all rounds, those of every second one, or of
+/// other ciphertexts.
+fn with_other_values(schedule: &Schedule) -> Vec<Schedule> {
+    let changes: [fn(&mut Repeat); 5] = [
+        |repeat| repeat.count -= 1,
+        |repeat| repeat.count += 1,
+        |repeat| repeat.shift.iteration = 0,
+        |repeat| repeat.shift.iteration *= 2,
+        |repeat| repeat.shift.ciphertext += 1,
+    ];
+    let mut found = Vec::new();
+    for (number, item) in schedule.items.iter().enumerate() {
+        for change in changes {
+            let Item::Repeat(mut repeat) = item.clone() else { continue };
+            let own = (repeat.count, repeat.shift);
+            change(&mut repeat);
+            if own.0 > 1 && (repeat.count, repeat.shift) != own {
+                let mut changed = schedule.clone();
+                changed.items[number] = Item::Repeat(repeat);
+                found.push(changed);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn loops_that_count_wrong_values_are_refused_as_their_rounds_are() {
+    let mut tried = 0;
+    for case in Case::of(Family::Tfhe) {
+        for wrong in with_other_values(&case.schedule) {
+            for schedule in [&wrong, &wrong.unrolled()] {
+                assert!(case.audited(schedule).is_err() || case.checked(schedule).is_err(), "{}", case.name());
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried > 20, "{tried}");
 }
 
 #[test]

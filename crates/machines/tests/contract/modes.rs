@@ -3,12 +3,11 @@
 use crate::common::case::{Case, single};
 use crate::common::{Rounds, all_machines, changes_of_modulus};
 use polyfabric_machines::Machine;
+use polyfabric_machines::contract::Target;
 use polyfabric_machines::contract::options::Given;
-use polyfabric_machines::contract::{Family, Target};
 use polyfabric_program::rns::kernel::Round;
-use polyfabric_sim::checker::{Hazard, Violation, check, check_every_round};
-use polyfabric_sim::list::Source;
-use polyfabric_sim::schedule::{Event, Item, KindId, OpRef, Repeat, Resource, Resources, Schedule, Shift, Value};
+use polyfabric_sim::checker::{Hazard, check, check_every_round};
+use polyfabric_sim::schedule::{Event, Item, Resources};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -24,75 +23,6 @@ fn rns_cases() -> impl Iterator<Item = Case> {
         has_modes(&mapper.resources(&changes_of_modulus(), &Given::new()).expect("its figures are right"))
     };
     all_machines().into_iter().filter(with_modes).map(move |machine| Case::rns(&machine, Arc::clone(&program)))
-}
-
-/// Every machine with modes: its name and resources.
-fn resources() -> impl Iterator<Item = (String, Resources)> {
-    let cases = Case::of(Family::Tfhe).into_iter().chain(rns_cases());
-    cases.map(|case| (case.name(), case.schedule.resources)).filter(|(_, resources)| has_modes(resources))
-}
-
-const OCCUPANCY: u32 = 3;
-
-/// An event of one element, for three cycles.
-fn bare(resources: &Resources, resource: usize, kind: usize, start: i64) -> Event {
-    let (none, parts) = (Value::NONE, resources.kinds[kind].parts);
-    let op = OpRef { kind: KindId(kind as u16), kernel_op: none, body_op: none, ciphertext: none, iteration: none };
-    let (reads, writes) = (Vec::new(), Vec::new());
-    Event { resource: Resource(resource as u32), start, occupancy: OCCUPANCY, work: 1, parts, op, reads, writes }
-}
-
-fn judged(resources: &Resources, events: [Event; 2]) -> Result<(), Violation> {
-    let items = events.map(Item::Event).to_vec();
-    let schedule = Schedule { resources: resources.clone(), items };
-    let [loops, list] =
-        [Source::Loops(&schedule), Source::List(&schedule)].map(|source| check(source, &[]).map(|_| ()));
-    assert_eq!(loops, list);
-    loops
-}
-
-#[test]
-fn mode_changes_are_rejected_one_cycle_early_and_accepted_on_time() {
-    let mut changed = 0;
-    for (name, resources) in resources() {
-        let moded = resources.units.iter().enumerate().flat_map(|(unit, of)| {
-            let own = resources.kinds.iter().enumerate().filter(|(_, kind)| kind.class == of.class);
-            let own: Vec<usize> = own.filter(|(_, kind)| kind.mode.is_some()).map(|(kind, _)| kind).collect();
-            // Pairs of each operation with the next one, and with the last one.
-            let next = own.windows(2).map(|pair| (pair[0], pair[1])).collect::<Vec<_>>();
-            let last = own.last().copied();
-            next.into_iter().chain(own.into_iter().zip(last)).map(move |(a, b)| (unit, a, b)).collect::<Vec<_>>()
-        });
-        for (unit, a, b) in moded {
-            let latency = |kind: usize| resources.kinds[kind].latency as i64;
-            let second =
-                |start: i64| judged(&resources, [bare(&resources, unit, a, 0), bare(&resources, unit, b, start)]);
-            let empty = i64::from(OCCUPANCY) + latency(a);
-            if resources.kinds[a].mode == resources.kinds[b].mode {
-                let legal = i64::from(OCCUPANCY).max(empty - latency(b));
-                assert_eq!(second(legal), Ok(()), "{name}");
-                assert!(second(legal - 1).is_err(), "{name}");
-                continue;
-            }
-            let refused = second(empty - 1).expect_err("a cycle early");
-            assert_eq!((refused.hazard, refused.legal_start), (Hazard::NotEmpty, Some(empty)), "{name}: {refused}");
-            assert_eq!(second(empty), Ok(()), "{name}");
-            // The same in rounds, which are folded.
-            let rounds = |less: i64| {
-                let body = [bare(&resources, unit, a, 0), bare(&resources, unit, b, empty)].map(Item::Event);
-                let period = (empty + i64::from(OCCUPANCY) + latency(b) - less) as u64;
-                let (origin, shift) = (Shift::default(), Shift::default());
-                let repeat = Repeat { start: 0, count: 50, period, origin, shift, body: Arc::new(body.to_vec()) };
-                Schedule { resources: resources.clone(), items: vec![Item::Repeat(repeat)] }
-            };
-            assert!(check(&rounds(0), &[]).is_ok(), "{name}");
-            for refused in [check(&rounds(1), &[]), check_every_round(&rounds(1), &[])] {
-                assert_eq!(refused.expect_err("a cycle early").hazard, Hazard::NotEmpty, "{name}");
-            }
-            changed += 1;
-        }
-    }
-    assert!(changed > 0, "no machine was tested");
 }
 
 /// Events that change their unit's mode, by index, with the first cycle in which the unit is empty.

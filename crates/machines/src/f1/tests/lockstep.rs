@@ -1,6 +1,6 @@
 //! Do lockstep runs give correct and faster schedules, and are they used only if possible?
 
-use super::programs::{Case, ring};
+use super::programs::ring;
 use super::{geometry, paper};
 use crate::f1::action::{Action, Timed};
 use crate::f1::advance::advance;
@@ -14,6 +14,7 @@ use crate::f1::machine::{F1, Geometry, PipelineDepth};
 use crate::f1::movement::{self, Movement};
 use crate::f1::order::{Ordered, order, orders};
 use crate::f1::translate::translate;
+use crate::rns::test_support::Case;
 use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_program::rns::kernel::KernelProgram;
 use polyfabric_schemes::rns::{Gadget, GadgetLiteral};
@@ -68,6 +69,27 @@ fn is_in_step(actions: &[Timed], clusters: usize) -> bool {
     starts.values().all(|those| those.len() == clusters)
 }
 
+/// A program of equal operations on a ring of 1024, with a key switch of one limb a digit.
+fn equal_operations(operation: Operation, shape: Shape, seed: u64) -> Case {
+    let program = build(operation, shape).expect("a program");
+    let ring = ring(1024, shape.limbs + shape.special);
+    let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(shape.limbs, 1, shape.special)).expect("a gadget");
+    Case::new(program, &ring, &Arc::new(gadget), seed)
+}
+
+/// Cycles one by one and together. The latter are the fewer by a tenth, and give the interpreter's words.
+fn assert_sooner(case: &Case, phases: &(Ordered, Movement, Geometry), machine: &F1) -> Scheduled {
+    let (ordered, _, geometry) = phases;
+    let (apart, together) = both(phases, machine);
+    let together = together.expect("they go together");
+    let graph = &ordered.translation.graph;
+    let cycles = |scheduled: &Scheduled| check(graph, &scheduled.actions, machine, geometry).expect("it holds").cycles;
+    let [apart, ended] = [cycles(&apart), cycles(&together)];
+    assert!(10 * ended < 9 * apart, "{ended} cycles together, {apart} one by one");
+    case.check(&ordered.translation, &together.actions, machine, geometry);
+    together
+}
+
 #[test]
 fn rows_of_equal_operations_are_replayed_word_for_word() {
     // A vector of 1024 words takes 32 cycles and there are 16 registers, between the paper's 2^12 and 2^13.
@@ -76,10 +98,7 @@ fn rows_of_equal_operations_are_replayed_word_for_word() {
         [(Operation::Permute, 1, 2), (Operation::Permute, 0, 3), (Operation::Multiply, 1, 2)]
     {
         let shape = Shape { log2_degree: 10, limbs: 3, special, ciphertexts: 6, rounds };
-        let program = build(operation, shape).expect("a program");
-        let ring = ring(1024, shape.limbs + special);
-        let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(shape.limbs, 1, special)).expect("a gadget");
-        let case = Case::new(program, ring, &Arc::new(gadget), rounds as u64);
+        let case = equal_operations(operation, shape, rounds as u64);
         let phases = ordered(&case.program, &machine);
         let (ordered, _, geometry) = &phases;
         assert_eq!(ordered.runs.iter().map(|run| run.rows.len()).sum::<usize>(), 2 * rounds, "{operation:?}");
@@ -142,22 +161,13 @@ fn clusters_that_share_operations_are_replayed_word_for_word_and_sooner() {
     // fits half as many operations as there are clusters, so two clusters share an operation.
     let machine = F1 { lanes: 32, clusters: 8, banks: 8, register_file: 32 << 10, bank_bytes: 55 << 12, ..paper() };
     let shape = Shape { log2_degree: 10, limbs: 9, special: 1, ciphertexts: 8, rounds: 4 };
-    let program = build(Operation::Permute, shape).expect("a program");
-    let ring = ring(1024, shape.limbs + shape.special);
-    let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(shape.limbs, 1, shape.special)).expect("a gadget");
-    let case = Case::new(program, ring, &Arc::new(gadget), 7);
+    let case = equal_operations(Operation::Permute, shape, 7);
     let phases = ordered(&case.program, &machine);
     let (ordered, _, geometry) = &phases;
     assert_eq!(geometry.registers, 8);
     let columns: Vec<usize> = ordered.runs.iter().map(|run| run.columns.count()).collect();
     assert_eq!(columns, [2]);
-    let (apart, together) = both(&phases, &machine);
-    let together = together.expect("they go together");
-    let graph = &ordered.translation.graph;
-    let cycles = |scheduled: &Scheduled| check(graph, &scheduled.actions, &machine, geometry).expect("it holds").cycles;
-    let [apart, ended] = [cycles(&apart), cycles(&together)];
-    assert!(10 * ended < 9 * apart, "{ended} cycles together, {apart} one by one");
-    case.check(&ordered.translation, &together.actions, &machine, geometry);
+    assert_sooner(&case, &phases, &machine);
 }
 
 #[test]
@@ -167,24 +177,14 @@ fn operations_two_by_two_with_a_cluster_for_each_limb_are_replayed_word_for_word
     let machine = F1 { lanes: 32, register_file: 32 << 10, bank_bytes: 64 << 12, ..paper() };
     for operation in [Operation::Permute, Operation::Multiply] {
         let shape = Shape { log2_degree: 10, limbs: 12, special: 1, ciphertexts: 8, rounds: 3 };
-        let program = build(operation, shape).expect("a program");
-        let ring = ring(1024, shape.limbs + shape.special);
-        let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(shape.limbs, 1, shape.special)).expect("a gadget");
-        let case = Case::new(program, ring, &Arc::new(gadget), 3);
+        let case = equal_operations(operation, shape, 3);
         let phases = ordered(&case.program, &machine);
         let (ordered, _, geometry) = &phases;
         let planned = planned(&ordered.runs, &machine, geometry);
         let columns: Vec<(usize, usize)> =
             planned[0].iter().map(|planned| (planned.run.columns.count(), planned.run.columns.spare())).collect();
         assert_eq!(columns, [(16, 3)], "{operation:?}");
-        let (apart, together) = both(&phases, &machine);
-        let together = together.expect("they go together");
-        let graph = &ordered.translation.graph;
-        let cycles =
-            |scheduled: &Scheduled| check(graph, &scheduled.actions, &machine, geometry).expect("it holds").cycles;
-        let [apart, ended] = [cycles(&apart), cycles(&together)];
-        assert!(10 * ended < 9 * apart, "{operation:?}: {ended} cycles together, {apart} one by one");
-        case.check(&ordered.translation, &together.actions, &machine, geometry);
+        assert_sooner(&case, &phases, &machine);
     }
 }
 
@@ -193,18 +193,13 @@ fn hint_vectors_are_evicted_for_a_wide_run_and_reloaded() {
     // Eight lockstep permutations and the 180 hint vectors need more than the 352 frames.
     let machine = F1 { lanes: 32, clusters: 8, banks: 8, register_file: 32 << 10, bank_bytes: 44 << 12, ..paper() };
     let shape = Shape { log2_degree: 10, limbs: 9, special: 1, ciphertexts: 8, rounds: 4 };
-    let program = build(Operation::Permute, shape).expect("a program");
-    let ring = ring(1024, shape.limbs + shape.special);
-    let gadget = Gadget::new(&ring, GadgetLiteral::hybrid(shape.limbs, 1, shape.special)).expect("a gadget");
-    let case = Case::new(program, ring, &Arc::new(gadget), 11);
+    let case = equal_operations(Operation::Permute, shape, 11);
     let phases = widest(&case.program, &machine);
-    let (ordered, _, geometry) = &phases;
+    let (ordered, ..) = &phases;
     let rows: Vec<(usize, usize)> = ordered.runs.iter().map(|run| (run.rows.len(), run.columns.count())).collect();
     assert_eq!(rows, [(shape.rounds, 1)]);
-    let (apart, together) = both(&phases, &machine);
-    let together = together.expect("they go together");
+    let together = assert_sooner(&case, &phases, &machine);
     assert!(is_in_step(&together.actions, machine.clusters));
-    let graph = &ordered.translation.graph;
     let mut loads: HashMap<u32, usize> = HashMap::new();
     for timed in &together.actions {
         if let Action::Load { value, .. } = timed.action {
@@ -219,10 +214,6 @@ fn hint_vectors_are_evicted_for_a_wide_run_and_reloaded() {
         again > 0 && again < hint.len() && loads.values().all(|&count| count <= shape.rounds),
         "{again} are reloaded"
     );
-    let cycles = |scheduled: &Scheduled| check(graph, &scheduled.actions, &machine, geometry).expect("it holds").cycles;
-    let [apart, ended] = [cycles(&apart), cycles(&together)];
-    assert!(10 * ended < 9 * apart, "{ended} cycles together, {apart} one by one");
-    case.check(&ordered.translation, &together.actions, &machine, geometry);
 }
 
 #[test]
@@ -232,9 +223,7 @@ fn a_run_that_the_scratchpad_cannot_serve_is_undone() {
     let machines = [F1 { clusters: 5, banks: 4, ..small.clone() }, F1 { clusters: 8, bank_bytes: 80 << 10, ..small }];
     for machine in machines {
         let shape = Shape { log2_degree: 10, limbs: 3, special: 1, ciphertexts: 10 * machine.clusters, rounds: 2 };
-        let program = build(Operation::Permute, shape).expect("a program");
-        let gadget = Gadget::new(&ring(1024, 4), GadgetLiteral::hybrid(3, 1, 1)).expect("a gadget");
-        let case = Case::new(program, ring(1024, 4), &Arc::new(gadget), 5);
+        let case = equal_operations(Operation::Permute, shape, 5);
         let phases = ordered(&case.program, &machine);
         let (ordered, _, geometry) = &phases;
         let (_, together) = both(&phases, &machine);

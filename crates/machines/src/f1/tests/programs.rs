@@ -1,15 +1,14 @@
 //! Do replayed schedules of kernel programs match the interpreter?
 
 use super::paper;
-use crate::audit::rns::audit;
 use crate::f1::action::Timed;
 use crate::f1::arithmetic::Units;
 use crate::f1::compile::{Scheduler, compile_with};
 use crate::f1::expand::Expansion;
 use crate::f1::machine::{F1, Geometry};
 use crate::f1::translate::{Translation, TranslationError, translate};
-use crate::rns::replay::{Given, replay};
 use crate::rns::subpolynomials::Subpolynomials;
+use crate::rns::test_support::Case;
 use polyfabric_kernels::RingDegree;
 use polyfabric_kernels::automorphism::GaloisElement;
 use polyfabric_kernels::modular::Modulus;
@@ -17,11 +16,7 @@ use polyfabric_kernels::primes::PrimeClass;
 use polyfabric_program::rns::kernel::{
     Conversion, KernelBuilder, KernelProgram, LimbSet, PublicPolynomial, ValueId, ValueType,
 };
-use polyfabric_runtime::NoProgress;
-use polyfabric_runtime::rns::interpreter;
-use polyfabric_schemes::rns::{
-    Gadget, GadgetLiteral, KeyId, KeyMaker, KeySet, NoiseDistribution, Ring, RnsPolynomial, SecretKey,
-};
+use polyfabric_schemes::rns::{Gadget, GadgetLiteral, KeyId, Ring};
 use std::sync::Arc;
 
 const Q: usize = 4;
@@ -75,17 +70,6 @@ pub fn ring(degree: usize, moduli: usize) -> Arc<Ring> {
     let primes = class.of_bits(32, moduli).expect("primes");
     let moduli: Vec<Modulus> = primes.into_iter().map(|prime| Modulus::new(prime).expect("a modulus")).collect();
     Ring::new(degree, &moduli).expect("a ring")
-}
-
-fn random(ring: &Ring, value: &ValueType, seed: &mut u64) -> RnsPolynomial {
-    let mut polynomial = RnsPolynomial::zero(ring.degree(), value.limbs.as_slice(), value.domain);
-    for (limb, words) in polynomial.iter_mut() {
-        for word in words {
-            *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            *word = ring.modulus(limb).reduce(*seed >> 8);
-        }
-    }
-    polynomial
 }
 
 #[test]
@@ -146,7 +130,7 @@ fn values_are_in_the_multipliers_form_and_coefficients_plain() {
     let moduli = [32, 30, 28].map(|bits| Modulus::new(class.of_bits(bits, 1).expect("primes")[0]).expect("a modulus"));
     let ring = Ring::new(degree, &moduli).expect("a ring");
     let gadget = Arc::new(Gadget::new(&ring, GadgetLiteral::per_limb(3)).expect("a gadget"));
-    let case = Case::new(both_domains(&ring, &LimbSet::range(0..3)), ring, &gadget, 9);
+    let case = Case::new(both_domains(&ring, &LimbSet::range(0..3)), &ring, &gadget, 9);
     for (lanes, subpolynomials) in [(32, 1), (16, 4)] {
         let machine = F1 { lanes, ..machine.clone() };
         let compiled = compile_with(&machine, &case.program, Scheduler::Priority).expect("it compiles");
@@ -165,7 +149,7 @@ fn check_replay(machine: &F1, subpolynomials: usize) {
     for (variant, (literal, special, conversion)) in variants.into_iter().enumerate() {
         let ring = ring(1024, Q + special);
         let gadget = Arc::new(Gadget::new(&ring, literal).expect("a gadget"));
-        let case = Case::new(program(&ring, &gadget, conversion), ring, &gadget, variant as u64);
+        let case = Case::new(program(&ring, &gadget, conversion), &ring, &gadget, variant as u64);
         for scheduler in [Scheduler::Priority, Scheduler::Csr { limit: None }] {
             let compiled = compile_with(machine, &case.program, scheduler).expect("it compiles");
             assert_eq!(compiled.geometry.subpolynomials().count(), subpolynomials);
@@ -174,42 +158,12 @@ fn check_replay(machine: &F1, subpolynomials: usize) {
     }
 }
 
-/// A program with keys and random inputs, and the interpreter's outputs.
-pub struct Case {
-    pub program: KernelProgram,
-    keys: KeySet,
-    inputs: Vec<RnsPolynomial>,
-    expected: Vec<RnsPolynomial>,
-}
-
 impl Case {
-    /// For a program on `ring` with keys for `gadget`.
-    pub fn new(program: KernelProgram, ring: Arc<Ring>, gadget: &Arc<Gadget>, mut seed: u64) -> Self {
-        let secret = vec![1; ring.degree().get()];
-        let secret = SecretKey::from_coefficients(ring.degree(), secret).expect("a secret");
-        let noise = NoiseDistribution::new(3.2, 1);
-        let maker = KeyMaker { ring: &ring, secret: &secret, sparse: None, noise: &noise };
-        let mut keys = KeySet::new(ring.clone());
-        for key in program.keys().keys() {
-            keys.insert(maker.for_tests(*key, gadget, seed).expect("a key"));
-        }
-        let inputs: Vec<RnsPolynomial> =
-            program.inputs().map(|(_, _, _, value)| random(&ring, value, &mut seed)).collect();
-        let given: Vec<&RnsPolynomial> = inputs.iter().collect();
-        let expected = interpreter::run(&program, &keys, &given, &NoProgress).expect("it runs");
-        Self { program, keys, inputs, expected }
-    }
-
-    /// Checks, audits and replays `actions`, and compares word by word.
+    /// Audits and replays `actions`.
     pub fn check(&self, translation: &Translation, actions: &[Timed], machine: &F1, geometry: &Geometry) {
-        let graph = &translation.graph;
-        let events = Expansion::new(graph, actions, machine, geometry).expect("everything in it exists");
-        let labels = translation.labels(geometry.subpolynomials());
-        audit(&self.program, &events, &labels).expect("it computes the program");
+        let events = Expansion::new(&translation.graph, actions, machine, geometry).expect("everything in it exists");
         let units = Units::new(machine, geometry, &translation.moduli).expect("moduli of F1's class");
-        let inputs: Vec<&RnsPolynomial> = self.inputs.iter().collect();
-        let given = Given { program: &self.program, keys: &self.keys, inputs: &inputs };
-        assert_eq!(replay(&events, &labels, &units, &given).expect("it runs"), self.expected);
+        self.accepts(&events, &translation.labels(geometry.subpolynomials()), &units);
     }
 }
 

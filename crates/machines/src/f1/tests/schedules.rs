@@ -5,55 +5,16 @@ use crate::f1::action::{Action, Destination, Frame, Source, Timed};
 use crate::f1::cluster::Cluster;
 use crate::f1::expand::check;
 use crate::f1::graph::{Function, Graph, GraphBuilder, LeafClass, UnitKind, Vector};
-use crate::f1::machine::{F1, LowThroughput, PipelineDepth};
+use crate::f1::machine::{F1, Geometry, LowThroughput, PipelineDepth};
+use crate::f1::translate::translate;
+use polyfabric_program::rns::builtin::microbenchmark::{Operation, Shape, build};
 use polyfabric_sim::checker::Hazard;
 
-/// Listing 1: x of `limbs` values to two sums, with hints `first` and `second`.
-fn key_switch(builder: &mut GraphBuilder, x: &[Vector], hints: &[Vec<[Vector; 2]>]) -> [Vec<Vector>; 2] {
-    let limbs = x.len();
-    let y: Vec<Vector> =
-        (0..limbs).map(|i| builder.push(Function::InverseNtt { limb: i as u16, subpolynomial: 0 }, &[x[i]])).collect();
-    let mut sums = [vec![None; limbs], vec![None; limbs]];
-    for j in 0..limbs {
-        for i in 0..limbs {
-            let limb = j as u16;
-            let lifted =
-                if i == j { x[i] } else { builder.push(Function::ForwardNtt { limb, subpolynomial: 0 }, &[y[i]]) };
-            for (half, sums) in sums.iter_mut().enumerate() {
-                let product = builder.push(Function::Multiply { limb }, &[lifted, hints[i][j][half]]);
-                sums[j] = Some(match sums[j] {
-                    Some(sum) => builder.push(Function::Add { limb }, &[sum, product]),
-                    None => product,
-                });
-            }
-        }
-    }
-    sums.map(|sums| sums.into_iter().flatten().collect())
-}
-
-/// `count` homomorphic permutations that share a hint.
-fn permutations(count: usize, limbs: usize) -> Graph {
-    let mut builder = GraphBuilder::default();
-    let hints: Vec<Vec<[Vector; 2]>> =
-        (0..limbs).map(|_| (0..limbs).map(|_| [0, 1].map(|_| builder.leaf(LeafClass::Hint))).collect()).collect();
-    for _ in 0..count {
-        let parts: Vec<Vec<Vector>> =
-            (0..2).map(|_| (0..limbs).map(|_| builder.leaf(LeafClass::Input)).collect()).collect();
-        let moved: Vec<Vec<Vector>> = parts
-            .iter()
-            .map(|part| {
-                let function = |limb| Function::Automorphism { limb, element: 3, subpolynomial: 0, values: true };
-                part.iter().enumerate().map(|(limb, &v)| builder.push(function(limb as u16), &[v])).collect()
-            })
-            .collect();
-        let [a, b] = key_switch(&mut builder, &moved[0], &hints);
-        for limb in 0..limbs {
-            let sum = builder.push(Function::Add { limb: limb as u16 }, &[moved[1][limb], b[limb]]);
-            builder.output(a[limb]);
-            builder.output(sum);
-        }
-    }
-    builder.finish()
+/// `count` homomorphic permutations that share a hint, by listing 1.
+fn permutations(geometry: &Geometry, count: usize, limbs: usize) -> Graph {
+    let log2_degree = geometry.degree.log2();
+    let shape = Shape { log2_degree, limbs, special: 0, ciphertexts: count, rounds: 1 };
+    translate(&build(Operation::Permute, shape).expect("a program"), geometry.subpolynomials()).expect("a graph").graph
 }
 
 #[test]
@@ -61,7 +22,7 @@ fn permutations_of_the_papers_sizes_are_scheduled_and_no_faster_than_their_units
     let machine = paper();
     for (degree, limbs, count) in [(4096, 4, 16), (8192, 7, 8), (16384, 14, 2)] {
         let geometry = geometry(&machine, degree);
-        let graph = permutations(count, limbs);
+        let graph = permutations(&geometry, count, limbs);
         let actions = compile(&graph, &machine, &geometry);
         let checked = check(&graph, &actions, &machine, &geometry).expect("it holds");
         let sums = sums(&graph, &actions, &machine, &geometry);
@@ -79,7 +40,7 @@ fn permutations_of_the_papers_sizes_are_scheduled_and_no_faster_than_their_units
 fn a_small_scratchpad_spills_and_holds() {
     let machine = F1 { banks: 4, bank_bytes: 512 << 10, clusters: 3, ..paper() };
     let geometry = geometry(&machine, 16384);
-    let graph = permutations(3, 5);
+    let graph = permutations(&geometry, 3, 5);
     let actions = compile(&graph, &machine, &geometry);
     check(&graph, &actions, &machine, &geometry).expect("it holds");
     assert!(
@@ -117,7 +78,7 @@ fn one_read_serves_several_clusters_where_the_crossbars_connect_them() {
 fn schedules_with_one_error_are_rejected() {
     let machine = F1 { clusters: 4, ..paper() };
     let geometry = geometry(&machine, 4096);
-    let graph = permutations(2, 3);
+    let graph = permutations(&geometry, 2, 3);
     let good = compile(&graph, &machine, &geometry);
     check(&graph, &good, &machine, &geometry).expect("it holds");
     for index in 0..good.len() {
@@ -178,7 +139,7 @@ fn a_result_that_conflicts_with_its_operands_bank_goes_to_the_scratchpad() {
     let few = F1 { register_banks: 4, ..paper() };
     for machine in [depth(8, 1), depth(16, 1), depth(multiplier, 8), few] {
         let geometry = geometry(&machine, 4096);
-        let graph = permutations(2, 3);
+        let graph = permutations(&geometry, 2, 3);
         let actions = compile(&graph, &machine, &geometry);
         check(&graph, &actions, &machine, &geometry).expect("it holds");
     }
@@ -203,7 +164,7 @@ fn a_vector_from_slow_memory_is_read_when_its_last_part_has_arrived() {
     let machine = F1 { stack_bytes: 256.0, ..paper() };
     let geometry = geometry(&machine, 4096);
     assert_eq!(geometry.transfer, 2 * geometry.occupancy);
-    let graph = permutations(2, 3);
+    let graph = permutations(&geometry, 2, 3);
     let actions = compile(&graph, &machine, &geometry);
     check(&graph, &actions, &machine, &geometry).expect("it holds");
     let mut tight = 0;
@@ -238,7 +199,7 @@ fn a_vector_from_slow_memory_is_read_when_its_last_part_has_arrived() {
 fn a_slow_stores_value_is_loaded_when_complete() {
     let machine = F1 { stack_bytes: 256.0, banks: 4, bank_bytes: 512 << 10, clusters: 3, ..paper() };
     let geometry = geometry(&machine, 16384);
-    let graph = permutations(3, 5);
+    let graph = permutations(&geometry, 3, 5);
     let actions = compile(&graph, &machine, &geometry);
     check(&graph, &actions, &machine, &geometry).expect("it holds");
     let mut again = 0;
@@ -261,7 +222,7 @@ fn a_bank_sends_and_receives_one_vector_at_a_time() {
     let machine = paper();
     let geometry = geometry(&machine, 4096);
     let vector = geometry.occupancy;
-    let graph = permutations(8, 3);
+    let graph = permutations(&geometry, 8, 3);
     let actions = compile(&graph, &machine, &geometry);
     check(&graph, &actions, &machine, &geometry).expect("it holds");
     let mut given: Vec<(u16, u64, u16)> = Vec::new();
@@ -333,7 +294,7 @@ fn two_vectors_from_one_bank_at_once_are_rejected() {
 fn actions_wait_for_their_instructions() {
     let machine = paper();
     let geometry = geometry(&machine, 4096);
-    let graph = permutations(4, 3);
+    let graph = permutations(&geometry, 4, 3);
     let actions = compile(&graph, &machine, &geometry);
     check(&graph, &actions, &machine, &geometry).expect("it holds");
     let mut sooner = actions.clone();
@@ -351,7 +312,7 @@ fn units_of_low_throughput_are_scheduled_for_their_occupancy() {
         let full = paper();
         let machine = full.with_low_throughput(variant, geometry(&full, 4096).degree).expect("so many units");
         let geometry = geometry(&machine, 4096);
-        let graph = permutations(4, 3);
+        let graph = permutations(&geometry, 4, 3);
         let actions = compile(&graph, &machine, &geometry);
         check(&graph, &actions, &machine, &geometry).expect("it holds");
         let kind = variant.kind();

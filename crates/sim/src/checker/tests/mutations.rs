@@ -43,11 +43,6 @@ fn a_unit_that_is_not_free() {
     };
     let blocked = with_start(6).expect_err("the unit is taken");
     assert_eq!((blocked.hazard, blocked.cycle, blocked.legal_start), (Hazard::UnitBusy, 6, Some(7)));
-    assert_eq!(
-        blocked.to_string(),
-        "unit busy at cycle 6: `multiply` on multiplier, iteration 1, start 6: the unit is taken by `multiply` on \
-         multiplier, iteration 0, start 3, until cycle 7; start at 7 or later"
-    );
     assert!(with_start(7).is_ok());
 }
 
@@ -56,11 +51,6 @@ fn a_stream_that_is_overtaken() {
     // The first multiplication may follow its key by one cycle: it starts at 3; at 2 it would read what is being written.
     let blocked = violation(|events| events[1].start = 2);
     assert_eq!((blocked.hazard, blocked.legal_start), (Hazard::UseBeforeReady, Some(3)));
-    assert_eq!(
-        blocked.to_string(),
-        "use before ready at cycle 2: `multiply` on multiplier, iteration 0, start 2: reads key[iteration 0] from buffer \
-         at byte 0, which `load` on channel, iteration 0, start 0 writes from cycle 2 to 5; start at 3 or later"
-    );
 }
 
 #[test]
@@ -100,11 +90,6 @@ fn swapped_reads() {
     // Iteration 1 reads the key buffer of iteration 0, which holds the other key.
     let swapped = violation(|events| events[4].reads[0].place.offset = 0);
     assert_eq!(swapped.hazard, Hazard::NeverWritten);
-    assert_eq!(
-        swapped.to_string(),
-        "value never written at cycle 7: `multiply` on multiplier, iteration 1, start 7: reads key[iteration 1] from \
-         buffer at byte 0, which nothing writes there (it holds key[iteration 0]); add the transfer or correct the place"
-    );
 }
 
 #[test]
@@ -131,12 +116,6 @@ fn one_buffer_instead_of_two() {
     // cycles after its start, so it may start at 7.
     let blocked = single(3, Order::Any, 6).expect_err("the key is overwritten while it is read");
     assert_eq!((blocked.hazard, blocked.cycle, blocked.legal_start), (Hazard::Overwrite, 6, Some(7)));
-    assert_eq!(
-        blocked.to_string(),
-        "overwrite of a live value at cycle 6: `load` on channel, iteration 1, start 6: writes key[iteration 1] over \
-         key[iteration 0] in buffer at byte 0, which `multiply` on multiplier, iteration 0, start 6 still reads; start at \
-         7 or later"
-    );
     assert_eq!(single(3, Order::Any, 7), Ok(()));
 }
 
