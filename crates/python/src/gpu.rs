@@ -6,7 +6,7 @@ use crate::kernel::PyKernelProgram;
 use crate::keys::{PyCiphertexts, PyServerKey, outputs_of};
 use crate::parameters::PyParameters;
 use crate::progress::Callback;
-use crate::rns::{PySlotCiphertexts, PySlotPlan, PySlotServer};
+use crate::rns::{PyRnsCiphertexts, PyRnsPlan, PyRnsServer};
 use crate::workers::detached;
 use polyfabric_client::tfhe::{AnyBatches, torus_mismatch};
 use polyfabric_kernels::RingDegree;
@@ -80,7 +80,7 @@ pub fn gpu_kernels(
 
 /// Name of the GPU for the CKKS or BGV program of `plan`. Fails if there is none, or if the program is unsupported or does not fit.
 #[pyfunction]
-pub fn gpu_for_slots(py: Python<'_>, plan: &PySlotPlan) -> PyResult<String> {
+pub fn gpu_for_slots(py: Python<'_>, plan: &PyRnsPlan) -> PyResult<String> {
     let plan = &*plan.plan;
     detached(py, || {
         let card = card().map_err(Failure::of(Kind::Run))?;
@@ -105,7 +105,7 @@ pub fn gpu_slot_kernels(ring_degree: usize) -> Result<(String, usize), Failure> 
 type NeedsOfCard = (&'static str, BTreeMap<&'static str, usize>, f64);
 
 #[pymethods]
-impl PySlotPlan {
+impl PyRnsPlan {
     /// Estimated GPU resources of an execution, by manufacturer's figures; `None` if the kernels do not support the program.
     fn needs_of_card(&self, py: Python<'_>) -> PyResult<Option<NeedsOfCard>> {
         let (plan, card) = (&*self.plan, Card::H200);
@@ -129,16 +129,16 @@ impl PySlotPlan {
 }
 
 #[pymethods]
-impl PySlotServer {
+impl PyRnsServer {
     /// Runs the kernel program of `plan` on the first GPU. Returns the results and the seconds from inputs to results in GPU memory.
     #[pyo3(signature = (plan, inputs, progress = None))]
     fn execute_on_gpu(
         &self,
         py: Python<'_>,
-        plan: &PySlotPlan,
-        inputs: &PySlotCiphertexts,
+        plan: &PyRnsPlan,
+        inputs: &PyRnsCiphertexts,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<(PySlotCiphertexts, f64)> {
+    ) -> PyResult<(PyRnsCiphertexts, f64)> {
         let callback = Callback::new(progress);
         detached(py, || {
             self.origin.expect(&inputs.0.origin)?;

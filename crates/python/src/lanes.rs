@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, Kind};
 use crate::program::PyProgram;
-use crate::rns::PySlotProgram;
+use crate::rns::PyRnsProgram;
 use crate::workers::detached;
 use polyfabric_program::MemoryBudget;
 use polyfabric_program::lanes::{Element, Form, RealEnd, RealOp, Reals, Terminal, convert};
@@ -65,7 +65,7 @@ impl From<PyRealOp> for RealOp {
 type PyRealEnd = (String, Option<f64>, Option<f64>);
 
 /// The program on slots, inputs and outputs of integers, inputs of real numbers with their units, and outputs of real numbers.
-type PyOnSlots = (PySlotProgram, Vec<PyTerminal>, Vec<PyTerminal>, Vec<(String, f64)>, Vec<PyRealEnd>);
+type PyOnSlots = (PyRnsProgram, Vec<PyTerminal>, Vec<PyTerminal>, Vec<(String, f64)>, Vec<PyRealEnd>);
 
 #[pymethods]
 impl PyProgram {
@@ -91,7 +91,7 @@ impl PyProgram {
                 RealEnd::Public(value) => (name, None, Some(value)),
             };
             let real_outputs = made.real_outputs.into_iter().map(end).collect();
-            let program = PySlotProgram(Arc::new(made.program));
+            let program = PyRnsProgram(Arc::new(made.program));
             Ok((program, terminals(made.inputs), terminals(made.outputs), made.real_inputs, real_outputs))
         })
     }

@@ -44,9 +44,9 @@ mod _native {
     use crate::public_key::PyPublicKey;
     #[pymodule_export]
     use crate::rns::{
-        PyJointParty, PyJointSession, PyMapped, PyMappedRounds, PyRnsKernel, PyRoundsMapper, PySlotBuilder,
-        PySlotCiphertexts, PySlotClient, PySlotParameters, PySlotPlan, PySlotProgram, PySlotPublicKey, PySlotServer,
-        PySlotSignature, composite_sign, let_go, slot_parameter_sets,
+        PyJointParty, PyJointSession, PyMapped, PyMappedRounds, PyRnsBuilder, PyRnsCiphertexts, PyRnsClient,
+        PyRnsKernel, PyRnsParameters, PyRnsPlan, PyRnsProgram, PyRnsPublicKey, PyRnsServer, PyRnsSignature,
+        PyRoundsMapper, composite_sign, let_go, slot_parameter_sets,
     };
     #[pymodule_export]
     use crate::signature::PySignature;

@@ -259,17 +259,17 @@ class Machine:
                 raise InputError(
                     f"--{next(iter(given))} is of programs on slots, but {kernel.name} is of TFHE; leave it out"
                 )
-            return MappedElements(self.native.map(kernel), self._change_of_widths(kernel.parameters))
-        return MappedSlots(self.native.compile(kernel, _given(options)), getattr(planned, "refusal", None))
+            return MappedTfhe(self.native.map(kernel), self._change_of_widths(kernel.parameters))
+        return MappedRns(self.native.compile(kernel, _given(options)), getattr(planned, "refusal", None))
 
-    def load(self, planned: Kernel | Plan, path: Path, **options: str | float | None) -> MappedSlots:
-        """Loads a compiled CKKS or BGV program that `MappedSlots.save` wrote, and checks it again."""
+    def load(self, planned: Kernel | Plan, path: Path, **options: str | float | None) -> MappedRns:
+        """Loads a compiled CKKS or BGV program that `MappedRns.save` wrote, and checks it again."""
         kernel = self._kernel(planned)
         if isinstance(kernel, _native.TfheKernel):
             raise InputError("only CKKS and BGV programs can be loaded compiled; omit the file for this TFHE program")
         compiled = _read_compiled(path)
         try:
-            return MappedSlots(self.native.load(kernel, compiled, _given(options)), getattr(planned, "refusal", None))
+            return MappedRns(self.native.load(kernel, compiled, _given(options)), getattr(planned, "refusal", None))
         except Error as error:
             raise type(error)(f"{path}: {error}") from None
 
@@ -303,7 +303,7 @@ class Mapped(ABC):
         """Executes the schedule on ciphertexts with the machine's arithmetic, in its order; returns the outputs and the report."""
 
 
-class MappedElements(Mapped):
+class MappedTfhe(Mapped):
     """A TFHE program on a machine, with its checked schedule, in which loops stay loops."""
 
     def __init__(self, native: _native.MappedTfhe, change_of_widths: dict[str, Any]) -> None:
@@ -326,7 +326,7 @@ class MappedElements(Mapped):
         return Report("simulation", data, self.native.trace)
 
 
-class MappedSlots(Mapped):
+class MappedRns(Mapped):
     """A compiled and checked CKKS or BGV program on a machine."""
 
     def __init__(self, native: _native.MappedRns, refusal: str | None = None) -> None:

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from .. import _native
-from ..accelerators.machine import Kernel, Machine, Mapped, MappedSlots, load
+from ..accelerators.machine import Kernel, Machine, Mapped, MappedRns, load
 from ..apps import programs
 from ..errors import InputError
 from ..host.progress import working
@@ -218,7 +218,7 @@ def simulate(
             timed.map(planned, **choices) if load_file is None else timed.load(planned, load_file, **choices)
         )
         report = mapped.report()
-        groups = mapped.groups() if show_groups and isinstance(mapped, MappedSlots) else []
+        groups = mapped.groups() if show_groups and isinstance(mapped, MappedRns) else []
         asked.write(mapped, report)
     on_slots = planned if isinstance(planned, RnsPlan) else None
     if as_json:
@@ -260,7 +260,7 @@ class _Asked:
 
     def write(self, mapped: Mapped, report: Report) -> None:
         """Writes every file."""
-        if isinstance(mapped, MappedSlots):
+        if isinstance(mapped, MappedRns):
             if self.streams is not None:
                 mapped.write_streams(self.streams)
             if self.save is not None:

@@ -1,8 +1,8 @@
 //! Keys of several owners of CKKS and BGV programs: parties, their messages, and what the messages give.
 
 use super::program::PyValues;
-use super::run::{PySlotCiphertexts, PySlotPublicKey, PySlotServer, of_user};
-use super::signature::PySlotSignature;
+use super::run::{PyRnsCiphertexts, PyRnsPublicKey, PyRnsServer, of_user};
+use super::signature::PyRnsSignature;
 use crate::failure::{Failure, Kind};
 use crate::storage::{Source, bytes, written};
 use crate::workers::detached;
@@ -76,7 +76,7 @@ fn messages(session: &Session, sources: &[Source]) -> Result<Vec<Message>, Failu
 impl PyJointSession {
     /// For a program's signature and the reference that the parties agreed on.
     #[new]
-    fn new(py: Python<'_>, signature: &PySlotSignature, reference: Vec<u8>) -> PyResult<Self> {
+    fn new(py: Python<'_>, signature: &PyRnsSignature, reference: Vec<u8>) -> PyResult<Self> {
         let signature = Arc::clone(&signature.0);
         detached(py, || {
             let interface = serde_json::to_vec(signature.literal()).map_err(Failure::of(Kind::Internal))?;
@@ -106,12 +106,7 @@ impl PyJointSession {
     }
 
     /// The joint public and evaluation keys from the messages of both rounds.
-    fn keys(
-        &self,
-        py: Python<'_>,
-        first: Vec<Source>,
-        second: Vec<Source>,
-    ) -> PyResult<(PySlotPublicKey, PySlotServer)> {
+    fn keys(&self, py: Python<'_>, first: Vec<Source>, second: Vec<Source>) -> PyResult<(PyRnsPublicKey, PyRnsServer)> {
         detached(py, || {
             let (first, second) = (messages(&self.session, &first)?, messages(&self.session, &second)?);
             let keys = JointKeys::new(&self.session, &first, &second).map_err(refused)?;
@@ -121,8 +116,8 @@ impl PyJointSession {
             };
             let name = "the joint switching keys".to_owned();
             let origin = Origin { set: self.session.set().clone(), generation: keys.generation, name };
-            let public = PySlotPublicKey::new(public, "the joint public key".to_owned());
-            Ok((public, PySlotServer::new(keys.evaluation, origin)))
+            let public = PyRnsPublicKey::new(public, "the joint public key".to_owned());
+            Ok((public, PyRnsServer::new(keys.evaluation, origin)))
         })
     }
 
@@ -130,7 +125,7 @@ impl PyJointSession {
     fn decrypt(
         &self,
         py: Python<'_>,
-        outputs: &PySlotCiphertexts,
+        outputs: &PyRnsCiphertexts,
         real: Vec<String>,
         shares: Vec<Source>,
     ) -> PyResult<BTreeMap<String, PyValues>> {
@@ -234,7 +229,7 @@ impl PyJointParty {
 
     /// The share of a decryption of a program's outputs, by all parties or by those `among` them.
     #[pyo3(signature = (outputs, among = None))]
-    fn share(&self, py: Python<'_>, outputs: &PySlotCiphertexts, among: Option<Vec<usize>>) -> PyResult<Vec<u8>> {
+    fn share(&self, py: Python<'_>, outputs: &PyRnsCiphertexts, among: Option<Vec<usize>>) -> PyResult<Vec<u8>> {
         let signature = &*self.signature;
         detached(py, || {
             outputs.0.origin.expect_set(signature.set())?;

@@ -1,7 +1,7 @@
 //! Machines for CKKS and BGV: compilation, report, trace, replay.
 
-use super::program::PySlotProgram;
-use super::run::{PySlotCiphertexts, PySlotServer};
+use super::program::PyRnsProgram;
+use super::run::{PyRnsCiphertexts, PyRnsServer};
 use crate::failure::{Failure, Kind};
 use crate::machine::{PyMachine, json, refused};
 use crate::workers::{detached, released};
@@ -58,7 +58,7 @@ impl PyRnsKernel {
     #[staticmethod]
     fn at_highest_levels(
         py: Python<'_>,
-        program: &PySlotProgram,
+        program: &PyRnsProgram,
         set_name: &str,
         machine: &PyMachine,
     ) -> PyResult<Self> {
@@ -190,7 +190,7 @@ impl PyMapped {
     }
 
     /// Executes the schedule on ciphertexts.
-    fn replay(&self, py: Python<'_>, keys: &PySlotServer, inputs: &PySlotCiphertexts) -> PyResult<PySlotCiphertexts> {
+    fn replay(&self, py: Python<'_>, keys: &PyRnsServer, inputs: &PyRnsCiphertexts) -> PyResult<PyRnsCiphertexts> {
         detached(py, || {
             keys.origin.expect(&inputs.0.origin)?;
             let inputs: Vec<&RnsPolynomial> = inputs.0.polynomials.iter().collect();

@@ -14,10 +14,10 @@ use std::path::PathBuf;
 /// A checked user-defined parameter set, from a file, fields, or keys.
 #[pyclass(name = "RnsParameters", frozen, eq, from_py_object)]
 #[derive(Clone, PartialEq)]
-pub struct PySlotParameters(pub ParameterSet);
+pub struct PyRnsParameters(pub ParameterSet);
 
 #[pymethods]
-impl PySlotParameters {
+impl PyRnsParameters {
     /// Loads a set from a TOML file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
@@ -68,7 +68,7 @@ impl PySlotParameters {
     }
 }
 
-impl PySlotParameters {
+impl PyRnsParameters {
     fn json(&self) -> String {
         match &self.0 {
             ParameterSet::Ckks(set) => match ckks::sets::entry(set.name()) {
@@ -102,7 +102,7 @@ const OTHER_KEY_SWITCH: &str = "a named set with another key switch (--key-switc
 #[derive(FromPyObject)]
 pub enum ParameterRequest {
     /// The user's own set.
-    Set(PySlotParameters),
+    Set(PyRnsParameters),
     /// A built-in set's name.
     Name(String),
 }

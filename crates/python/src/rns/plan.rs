@@ -3,8 +3,8 @@
 use super::machine::PyRnsKernel;
 use super::parameters::ParameterRequest;
 use super::prepared::{Kept, let_go_but};
-use super::program::{Clear, PySlotProgram, PyValues, read_all};
-use super::signature::PySlotSignature;
+use super::program::{Clear, PyRnsProgram, PyValues, read_all};
+use super::signature::PyRnsSignature;
 use crate::machine::PyMachine;
 use crate::workers::{detached, released};
 use polyfabric_planner::ClientSeconds;
@@ -16,14 +16,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[pyclass(name = "RnsPlan", frozen)]
-pub struct PySlotPlan {
+pub struct PyRnsPlan {
     pub plan: Arc<RnsPlan>,
     /// For its executions on the CPU.
     pub kept: Arc<Kept>,
 }
 
 #[pymethods]
-impl PySlotPlan {
+impl PyRnsPlan {
     /// Plans `program`.
     ///
     /// `parameters` is a set or its name; without it, the smallest sufficient set with 128 bits of security (CKKS: `security` bits).
@@ -36,7 +36,7 @@ impl PySlotPlan {
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn make(
         py: Python<'_>,
-        program: &PySlotProgram,
+        program: &PyRnsProgram,
         parameters: Option<ParameterRequest>,
         measured: bool,
         machine: Option<&PyMachine>,
@@ -97,8 +97,8 @@ impl PySlotPlan {
     }
 
     /// The public interface for a client.
-    fn signature(&self, py: Python<'_>) -> PyResult<PySlotSignature> {
-        detached(py, || Ok(PySlotSignature(self.plan.signature()?)))
+    fn signature(&self, py: Python<'_>) -> PyResult<PyRnsSignature> {
+        detached(py, || Ok(PyRnsSignature(self.plan.signature()?)))
     }
 
     /// CPU seconds of an execution on this computer.

@@ -81,11 +81,11 @@ pub fn read_all(values: BTreeMap<String, PyValues>) -> Result<HashMap<String, Va
 
 /// Builds a program node by node. Nodes are identified by index.
 #[pyclass(name = "RnsProgramBuilder")]
-pub struct PySlotBuilder {
+pub struct PyRnsBuilder {
     builder: Option<Builder>,
 }
 
-impl PySlotBuilder {
+impl PyRnsBuilder {
     fn open(&mut self) -> PyResult<&mut Builder> {
         let finished = || Failure::new(Kind::Program, "the program is finished; start a new one").into();
         self.builder.as_mut().ok_or_else(finished)
@@ -97,7 +97,7 @@ impl PySlotBuilder {
 }
 
 #[pymethods]
-impl PySlotBuilder {
+impl PyRnsBuilder {
     /// A program on vectors of `slots` slots with at most `memory` bytes: BGV with `plaintext_modulus`, CKKS without.
     #[new]
     #[pyo3(signature = (name, slots, plaintext_modulus = None, memory = None))]
@@ -214,20 +214,20 @@ impl PySlotBuilder {
     }
 
     /// Returns the checked program; the builder cannot be used afterward.
-    fn finish(&mut self) -> PyResult<PySlotProgram> {
+    fn finish(&mut self) -> PyResult<PyRnsProgram> {
         self.open()?;
         let finished = self.builder.take().map(Builder::finish).transpose().map_err(refused)?;
         let spent = || PyErr::from(Failure::new(Kind::Internal, "the program is finished already"));
-        finished.map(|program| PySlotProgram(Arc::new(program))).ok_or_else(spent)
+        finished.map(|program| PyRnsProgram(Arc::new(program))).ok_or_else(spent)
     }
 }
 
 /// A checked CKKS or BGV program.
 #[pyclass(name = "RnsProgram", frozen)]
-pub struct PySlotProgram(pub Arc<Program>);
+pub struct PyRnsProgram(pub Arc<Program>);
 
 #[pymethods]
-impl PySlotProgram {
+impl PyRnsProgram {
     /// Parses the result of `text`.
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str) -> PyResult<Self> {

@@ -1,9 +1,9 @@
 //! CKKS and BGV keys, ciphertexts, and execution.
 
-use super::parameters::PySlotParameters;
-use super::plan::PySlotPlan;
+use super::parameters::PyRnsParameters;
+use super::plan::PyRnsPlan;
 use super::program::{PyValues, read_all};
-use super::signature::PySlotSignature;
+use super::signature::PyRnsSignature;
 use crate::card::SlotsOnCard;
 use crate::failure::{Failure, Kind};
 use crate::keys::direction;
@@ -34,19 +34,19 @@ use std::sync::Arc;
 
 /// The client's secret key.
 #[pyclass(name = "RnsClientKey", frozen)]
-pub struct PySlotClient {
+pub struct PyRnsClient {
     client: SecretKey,
     origin: Origin,
 }
 
 /// A public key, with which anybody encrypts for the client.
 #[pyclass(name = "RnsPublicKey", frozen)]
-pub struct PySlotPublicKey {
+pub struct PyRnsPublicKey {
     key: PublicKey,
     origin: Origin,
 }
 
-impl PySlotPublicKey {
+impl PyRnsPublicKey {
     pub(super) fn new(key: PublicKey, name: String) -> Self {
         let origin = key.origin(name);
         Self { key, origin }
@@ -54,7 +54,7 @@ impl PySlotPublicKey {
 }
 
 #[pymethods]
-impl PySlotPublicKey {
+impl PyRnsPublicKey {
     /// Writes the key atomically; returns its bytes if `path` is `None`.
     #[pyo3(signature = (path = None))]
     fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
@@ -71,22 +71,22 @@ impl PySlotPublicKey {
     }
 
     /// Fails unless it belongs to the key generation of `client`.
-    fn expect_client(&self, client: &PySlotClient) -> PyResult<()> {
+    fn expect_client(&self, client: &PyRnsClient) -> PyResult<()> {
         Ok(client.origin.expect(&self.origin).map_err(Failure::from)?)
     }
 
     #[getter]
-    fn parameters(&self) -> PySlotParameters {
-        PySlotParameters(self.origin.set.clone())
+    fn parameters(&self) -> PyRnsParameters {
+        PyRnsParameters(self.origin.set.clone())
     }
 
     /// Encodes and encrypts a program's inputs.
     fn encrypt(
         &self,
         py: Python<'_>,
-        signature: &PySlotSignature,
+        signature: &PyRnsSignature,
         inputs: BTreeMap<String, PyValues>,
-    ) -> PyResult<PySlotCiphertexts> {
+    ) -> PyResult<PyRnsCiphertexts> {
         encrypted(py, &self.key, &self.origin, signature, inputs)
     }
 
@@ -95,7 +95,7 @@ impl PySlotPublicKey {
     fn encrypt_to(
         &self,
         py: Python<'_>,
-        signature: &PySlotSignature,
+        signature: &PyRnsSignature,
         name: &str,
         values: PyValues,
         path: Option<PathBuf>,
@@ -112,13 +112,13 @@ impl PySlotPublicKey {
 
 /// The evaluation (switching) keys.
 #[pyclass(name = "RnsServerKey", frozen)]
-pub struct PySlotServer {
+pub struct PyRnsServer {
     pub keys: Arc<KeySet>,
     pub origin: Origin,
     pub on_card: SlotsOnCard,
 }
 
-impl PySlotServer {
+impl PyRnsServer {
     pub fn new(keys: KeySet, origin: Origin) -> Self {
         Self { keys: Arc::new(keys), origin, on_card: SlotsOnCard::default() }
     }
@@ -126,13 +126,13 @@ impl PySlotServer {
 
 /// Polynomials in the order of a kernel program's inputs or outputs.
 #[pyclass(name = "RnsCiphertexts", frozen)]
-pub struct PySlotCiphertexts(pub Ciphertexts);
+pub struct PyRnsCiphertexts(pub Ciphertexts);
 
 fn run_failure(error: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::Run, error)
 }
 
-impl PySlotClient {
+impl PyRnsClient {
     fn new(client: SecretKey, name: String) -> Self {
         let origin = client.origin(name);
         Self { client, origin }
@@ -140,10 +140,10 @@ impl PySlotClient {
 }
 
 #[pymethods]
-impl PySlotClient {
+impl PyRnsClient {
     /// Generates a secret key of a program's parameter set.
     #[staticmethod]
-    fn generate(py: Python<'_>, signature: &PySlotSignature) -> PyResult<Self> {
+    fn generate(py: Python<'_>, signature: &PyRnsSignature) -> PyResult<Self> {
         detached(py, || Ok(Self::new(SecretKey::generate(&signature.0)?, "the client key".to_owned())))
     }
 
@@ -163,23 +163,18 @@ impl PySlotClient {
     }
 
     #[getter]
-    fn parameters(&self) -> PySlotParameters {
-        PySlotParameters(self.origin.set.clone())
+    fn parameters(&self) -> PyRnsParameters {
+        PyRnsParameters(self.origin.set.clone())
     }
 
     /// Generates a public key.
-    fn public(&self, py: Python<'_>) -> PyResult<PySlotPublicKey> {
-        detached(py, || Ok(PySlotPublicKey::new(self.client.public()?, "the public key".to_owned())))
+    fn public(&self, py: Python<'_>) -> PyResult<PyRnsPublicKey> {
+        detached(py, || Ok(PyRnsPublicKey::new(self.client.public()?, "the public key".to_owned())))
     }
 
     /// Generates the switching keys that a program needs.
     #[pyo3(signature = (signature, progress = None))]
-    fn server(
-        &self,
-        py: Python<'_>,
-        signature: &PySlotSignature,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<PySlotServer> {
+    fn server(&self, py: Python<'_>, signature: &PyRnsSignature, progress: Option<Py<PyAny>>) -> PyResult<PyRnsServer> {
         let signature = &*signature.0;
         let callback = Callback::new(progress);
         detached(py, || {
@@ -187,7 +182,7 @@ impl PySlotClient {
             let hook = |progress: KeyProgress| callback.tell(progress.stage, progress.done, progress.total);
             let keys = self.client.evaluation_keys(signature, &hook)?;
             let origin = Origin { name: "the switching keys".to_owned(), ..self.origin.clone() };
-            Ok(PySlotServer::new(keys, origin))
+            Ok(PyRnsServer::new(keys, origin))
         })
     }
 
@@ -195,9 +190,9 @@ impl PySlotClient {
     fn encrypt(
         &self,
         py: Python<'_>,
-        signature: &PySlotSignature,
+        signature: &PyRnsSignature,
         inputs: BTreeMap<String, PyValues>,
-    ) -> PyResult<PySlotCiphertexts> {
+    ) -> PyResult<PyRnsCiphertexts> {
         encrypted(py, &self.client, &self.origin, signature, inputs)
     }
 
@@ -206,8 +201,8 @@ impl PySlotClient {
     fn decrypt(
         &self,
         py: Python<'_>,
-        signature: &PySlotSignature,
-        outputs: &PySlotCiphertexts,
+        signature: &PyRnsSignature,
+        outputs: &PyRnsCiphertexts,
         real: Option<Vec<String>>,
     ) -> PyResult<BTreeMap<String, PyValues>> {
         let signature = &*signature.0;
@@ -218,8 +213,8 @@ impl PySlotClient {
     fn decrypt_to_share(
         &self,
         py: Python<'_>,
-        signature: &PySlotSignature,
-        outputs: &PySlotCiphertexts,
+        signature: &PyRnsSignature,
+        outputs: &PyRnsCiphertexts,
         real: Vec<String>,
         deviation: f64,
     ) -> PyResult<(BTreeMap<String, PyValues>, Vec<String>)> {
@@ -235,9 +230,9 @@ impl PySlotClient {
     fn errors(
         &self,
         py: Python<'_>,
-        plan: &PySlotPlan,
+        plan: &PyRnsPlan,
         inputs: BTreeMap<String, PyValues>,
-        outputs: &PySlotCiphertexts,
+        outputs: &PyRnsCiphertexts,
     ) -> PyResult<BTreeMap<u32, f64>> {
         let plan = &*plan.plan;
         let inputs = read_all(inputs)?;
@@ -253,11 +248,11 @@ impl PySlotClient {
     }
 }
 
-impl PySlotClient {
+impl PyRnsClient {
     fn decrypted(
         &self,
         signature: &Signature,
-        outputs: &PySlotCiphertexts,
+        outputs: &PyRnsCiphertexts,
         real: Option<&[String]>,
         reader: &mut Reader,
     ) -> Result<BTreeMap<String, Values>, Failure> {
@@ -272,7 +267,7 @@ pub(super) fn of_user(values: &BTreeMap<String, Values>) -> BTreeMap<String, PyV
 }
 
 #[pymethods]
-impl PySlotServer {
+impl PyRnsServer {
     /// Writes the keys in transport form atomically; returns their bytes if `path` is `None`.
     #[pyo3(signature = (path = None))]
     fn save(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<Vec<u8>>> {
@@ -283,7 +278,7 @@ impl PySlotServer {
     /// set that it lists; other keys are rejected before they are read.
     #[staticmethod]
     #[pyo3(signature = (scheme, source, expected = None))]
-    fn load(py: Python<'_>, scheme: &str, source: Source, expected: Option<&PySlotSignature>) -> PyResult<Self> {
+    fn load(py: Python<'_>, scheme: &str, source: Source, expected: Option<&PyRnsSignature>) -> PyResult<Self> {
         let file = |error: FileError| Failure::new(Kind::File, error);
         let expected = expected.map(|signature| &*signature.0);
         detached(py, || {
@@ -315,20 +310,20 @@ impl PySlotServer {
     }
 
     /// Fails unless `client` belongs to the same key generation.
-    fn expect_client(&self, client: &PySlotClient) -> PyResult<()> {
+    fn expect_client(&self, client: &PyRnsClient) -> PyResult<()> {
         Ok(client.origin.expect(&self.origin).map_err(Failure::from)?)
     }
 
     /// Fails unless all keys that `plan` reads are present, before a run needs them.
-    fn expect_keys(&self, plan: &PySlotPlan) -> PyResult<()> {
+    fn expect_keys(&self, plan: &PyRnsPlan) -> PyResult<()> {
         let plan = &*plan.plan;
         self.origin.expect_set(&plan.set()).map_err(Failure::from)?;
         Ok(check_keys(plan.program(), plan.kernel(), &self.keys).map_err(Failure::of(Kind::Input))?)
     }
 
     #[getter]
-    fn parameters(&self) -> PySlotParameters {
-        PySlotParameters(self.origin.set.clone())
+    fn parameters(&self) -> PyRnsParameters {
+        PyRnsParameters(self.origin.set.clone())
     }
 
     /// Bytes in memory.
@@ -342,11 +337,11 @@ impl PySlotServer {
     fn execute(
         &self,
         py: Python<'_>,
-        plan: &PySlotPlan,
-        inputs: &PySlotCiphertexts,
+        plan: &PyRnsPlan,
+        inputs: &PyRnsCiphertexts,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<PySlotCiphertexts> {
+    ) -> PyResult<PyRnsCiphertexts> {
         let (kept, plan, server) = (&plan.kept, &*plan.plan, &*self.keys);
         let callback = Callback::new(progress);
         detached(py, || {
@@ -364,10 +359,10 @@ impl PySlotServer {
     }
 }
 
-impl PySlotServer {
+impl PyRnsServer {
     /// Labels the polynomials as outputs of an execution with these keys.
-    pub fn results(&self, polynomials: Vec<RnsPolynomial>) -> PySlotCiphertexts {
-        PySlotCiphertexts(Ciphertexts {
+    pub fn results(&self, polynomials: Vec<RnsPolynomial>) -> PyRnsCiphertexts {
+        PyRnsCiphertexts(Ciphertexts {
             polynomials,
             origin: Origin { name: "the outputs".to_owned(), ..self.origin.clone() },
         })
@@ -375,7 +370,7 @@ impl PySlotServer {
 }
 
 #[pymethods]
-impl PySlotCiphertexts {
+impl PyRnsCiphertexts {
     /// Bytes in memory.
     #[getter]
     fn bytes(&self) -> usize {
@@ -387,7 +382,7 @@ impl PySlotCiphertexts {
     fn save(
         &self,
         py: Python<'_>,
-        signature: &PySlotSignature,
+        signature: &PyRnsSignature,
         outputs: bool,
         name: &str,
         path: Option<PathBuf>,
@@ -399,7 +394,7 @@ impl PySlotCiphertexts {
     #[staticmethod]
     fn load(
         py: Python<'_>,
-        signature: &PySlotSignature,
+        signature: &PyRnsSignature,
         outputs: bool,
         files: BTreeMap<String, Source>,
     ) -> PyResult<Self> {
@@ -434,10 +429,10 @@ fn encrypted(
     py: Python<'_>,
     key: &(impl Encrypter + Sync),
     origin: &Origin,
-    signature: &PySlotSignature,
+    signature: &PyRnsSignature,
     inputs: BTreeMap<String, PyValues>,
-) -> PyResult<PySlotCiphertexts> {
+) -> PyResult<PyRnsCiphertexts> {
     let signature = &*signature.0;
     let inputs = read_all(inputs)?;
-    detached(py, || Ok(PySlotCiphertexts(encrypt(key, origin, signature, &inputs)?)))
+    detached(py, || Ok(PyRnsCiphertexts(encrypt(key, origin, signature, &inputs)?)))
 }

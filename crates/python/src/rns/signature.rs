@@ -1,6 +1,6 @@
 //! The client's interface of a CKKS or BGV program.
 
-use super::parameters::PySlotParameters;
+use super::parameters::PyRnsParameters;
 use crate::failure::{Failure, Kind};
 use crate::keys::direction;
 use crate::storage::{Source, borrowed};
@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 /// Parameter set, encodings of inputs and outputs, and required keys of a program; no operations.
 #[pyclass(name = "RnsSignature", frozen)]
-pub struct PySlotSignature(pub Arc<Signature>);
+pub struct PyRnsSignature(pub Arc<Signature>);
 
 #[pymethods]
-impl PySlotSignature {
+impl PyRnsSignature {
     /// Parses the result of `to_json`.
     #[staticmethod]
     fn from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
@@ -47,8 +47,8 @@ impl PySlotSignature {
     }
 
     #[getter]
-    fn parameters(&self) -> PySlotParameters {
-        PySlotParameters(self.0.set().clone())
+    fn parameters(&self) -> PyRnsParameters {
+        PyRnsParameters(self.0.set().clone())
     }
 
     /// t of BGV.
