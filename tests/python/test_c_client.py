@@ -8,6 +8,7 @@ import re
 import subprocess
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polyfabric as pf
@@ -259,6 +260,51 @@ def test_limits_and_damaged_files_are_statuses() -> None:
         with pytest.raises(RefusedError) as refused:
             NativeClient(text, key)
         assert refused.value.status == "FILE"
+
+
+@pf.program(x=pf.Real.bounded(2).vector(4), y=pf.Real)
+def reals(x, y):
+    return x * x + y
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("key_bytes",), 1),
+        (("key_bytes",), None),
+        (("key_bytes",), -1),
+        (("shapes", "inputs", "x", "bound"), 3.0),
+        (("shapes", "inputs", "x", "bound"), 1e-300),
+        (("shapes", "inputs", "x", "kind"), "selector"),
+        (("signature", "inputs"), []),
+        (("signature", "outputs"), []),
+    ],
+)
+def test_a_specification_that_contradicts_itself_is_refused_as_in_python(path: tuple[str, ...], value: Any) -> None:
+    data = json.loads(pf.Specification.of(reals).to_bytes())
+    NativeClient(json.dumps(data).encode())
+    place = data
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    text = json.dumps(data).encode()
+    with pytest.raises(RefusedError) as refused:
+        NativeClient(text)
+    assert refused.value.status == "FILE"
+    with pytest.raises(pf.errors.FileError):
+        pf.Specification.from_bytes(text)
+
+
+@pytest.mark.parametrize("ends", ["inputs", "outputs"])
+def test_a_program_without_inputs_or_outputs_is_refused(ends: str) -> None:
+    data = json.loads(pf.Specification.of(accepted).to_bytes())
+    data["signature"][ends] = []
+    text = json.dumps(data).encode()
+    with pytest.raises(RefusedError) as refused:
+        NativeClient(text)
+    assert refused.value.status == "FILE"
+    with pytest.raises(pf.errors.FileError):
+        pf.Specification.from_bytes(text)
 
 
 def test_null_pointers_are_statuses() -> None:

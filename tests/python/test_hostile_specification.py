@@ -26,10 +26,16 @@ def residues(x):
     return x @ x
 
 
+@pf.program(x=pf.Int(0, 3))
+def small(x):
+    return x + 1
+
+
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "tfhe": (elements, {"x": [1, 2], "n": 3, "t": "ab"}),
     "ckks": (reals, {"x": [0.5, 0.25, 0, 1]}),
     "bgv": (residues, {"x": [[1, 2], [3, 4]]}),
+    "lanes": (small.in_batches(2), {"x": [1, 2]}),
 }
 
 WRONG: list[Any] = [

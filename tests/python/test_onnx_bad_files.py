@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polyfabric as pf
 import pytest
+from rejects import rejects
 from test_onnx_operators import CASES, PRODUCTS, built, numpy_helper, onnx, samples, version_of
 
 INTEGERS = (0, -1, 5, 9, 1 << 40, -(1 << 62))
@@ -71,6 +72,16 @@ def count(seed: int, models: int) -> tuple[int, int]:
         except pf.errors.Error:
             refused += 1
     return read, refused
+
+
+def test_names_that_are_no_text_are_named() -> None:
+    """Protocol buffers keep them as bytes."""
+    nodes = [("Reshape", "x sizes", "r"), ("Relu", "r", "y")]
+    written = built(nodes, (4,), {"sizes": np.array([-1, 4])}).SerializeToString()
+    pf.from_onnx(written, samples((4,), 4), degree=3)
+    for name in (b"Reshape", b"Relu", b"sizes"):
+        with rejects(pf.errors.ProgramError, repr(name[:-1] + b"\xff")):
+            pf.from_onnx(written.replace(name, name[:-1] + b"\xff"), samples((4,), 4), degree=3)
 
 
 def test_damaged_models() -> None:

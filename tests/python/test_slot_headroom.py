@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polyfabric as pf
 import pytest
@@ -59,3 +61,27 @@ def test_the_steps_agree_on_the_level(tmp_path):
     total.in_folder(tmp_path).encrypt(values)
     total.in_folder(tmp_path).execute()
     assert abs(total.in_folder(tmp_path).decrypt().value - 4096) < 1e-3
+
+
+def test_an_input_too_large_to_encode_is_refused_when_planned():
+    """The coefficients of a plaintext reach 2^126, and scales are 2^40 here. The error is at the program."""
+
+    def scaled(bound):
+        return pf.program(x=pf.Real.bounded(bound))(lambda x: x * 2)
+
+    large = 2.0**80
+    assert scaled(large).run(x=large).value == pytest.approx(2 * large)
+    with rejects(pf.errors.NoiseError, Path(__file__).name):
+        scaled(1e27).plan()
+    with rejects(pf.errors.NoiseError, Path(__file__).name):
+        scaled(1e27).run(x=1, measure=True)
+
+
+def test_a_result_beyond_all_numbers_is_an_error_in_the_clear():
+    @pf.program(x=pf.Real.bounded(1e308))
+    def doubled(x):
+        return x + x
+
+    assert doubled.clear(x=8e307) == 1.6e308
+    with rejects(pf.errors.InputError, Path(__file__).name):
+        doubled.clear(x=1e308)

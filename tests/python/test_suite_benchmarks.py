@@ -6,6 +6,7 @@ import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,7 @@ EDGES = [0, 1, 255, 256, 2**32, 2**63, 2**64 - 1, 2**64 - 1]
 def suite(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The modules, which find each other by their bare names."""
     monkeypatch.syspath_prepend(SUITE)
-    names = ("instance", "integers", "similarity", "stage", "submit")
+    names = ("instance", "integers", "mlp", "similarity", "stage", "submit")
     yield SimpleNamespace(**{name: importlib.import_module(name) for name in names})
     for name in names:
         sys.modules.pop(name, None)
@@ -109,30 +110,91 @@ def test_a_wrong_stage_or_instance_is_named(suite: Any, words: list[str], capsys
     assert any(word in message for word in ("client_fly", "'huge'", "''"))
 
 
-@pytest.mark.full
-def test_a_submission_runs_by_its_commands(suite: Any, tmp_path: Path) -> None:
-    """As the harness calls them: from the clone's folder, with a name or with a name and the number of pairs."""
-    (tmp_path / "harness").mkdir()
-    (tmp_path / "harness" / "run_submission.py").touch()
-    suite.submit.submit("multiplication", tmp_path)
+def submission(suite: Any, name: str, root: Path, build: str) -> Callable[..., None]:
+    """A submission, built by its script; a function that calls a stage as the harness does, from the clone's folder."""
+    (root / "harness").mkdir()
+    (root / "harness" / "run_submission.py").touch()
+    suite.submit.submit(name, root)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    build = tmp_path / "submission" / "target" / "release"
-    subprocess.run([tmp_path / "scripts" / "build_task.sh"], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True)
+
+    def call(*words: Path | str) -> None:
+        subprocess.run(words, cwd=root, env={**os.environ, "PATH": path}, check=True)
+
+    call(root / "scripts" / "build_task.sh", "./submission")
+    return lambda stage, *words: call(root / "submission" / build / stage, *words)
+
+
+@pytest.mark.full
+def test_a_submission_of_products_runs_by_its_commands(suite: Any, tmp_path: Path) -> None:
+    """With a name, or with a name and the number of pairs."""
+    call = submission(suite, "multiplication", tmp_path, "target/release")
     data = tmp_path / "datasets" / "small"
     data.mkdir(parents=True)
     (data / "lhs.txt").write_text("3\n18446744073709551615\n")
     (data / "rhs.txt").write_text("5\n18446744073709551615\n")
     (tmp_path / "io" / "small").mkdir(parents=True)
-    for stage, words in {
-        "client_preprocess_input": ["1000"],
-        "client_key_generation": ["small"],
-        "client_encode_encrypt_input": ["small"],
-        "server_encrypted_compute": ["small", "1000"],
-        "client_decrypt_decode": ["small", "1000"],
-        "client_postprocess": ["small", "1000"],
-    }.items():
-        subprocess.run([build / stage, *words], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True)
+    call("client_preprocess_input", "1000")
+    call("client_key_generation", "small")
+    call("client_encode_encrypt_input", "small")
+    for _ in range(2):
+        call("server_encrypted_compute", "small", "1000")
+        call("client_decrypt_decode", "small", "1000")
+        call("client_postprocess", "small", "1000")
     assert (tmp_path / "io" / "small" / "cleartext_output" / "out.txt").read_text().split() == ["15", "1"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("count", [False, True])
+def test_a_submission_of_a_search_runs_by_its_commands(suite: Any, tmp_path: Path, count: bool) -> None:
+    """With the number of the size, and options; the table is the harness', and the query another one in each run."""
+    call = submission(suite, "similarity", tmp_path, "build")
+    layout, rng = suite.similarity.SIZES["toy"], np.random.default_rng(3)
+    records = np.eye(layout.dimension, dtype=np.float32)[rng.integers(layout.dimension, size=layout.records)]
+    payloads = rng.integers(512, size=(layout.records, 7), dtype=np.int16)
+    instance = suite.instance.Instance(tmp_path, "toy", count_only=count)
+    instance.data.mkdir(parents=True)
+    instance.io.mkdir(parents=True)
+    records.tofile(instance.data / "db.bin")
+    payloads.tofile(instance.data / "payloads.bin")
+    words = ["0", *(["--count_only"] if count else []), "--seed", "5"]
+    for stage in ("preprocess_dataset", "key_generation", "encode_encrypt_db"):
+        call(f"client_{stage}", *words)
+    call("server_preprocess_dataset", *words)
+    for wanted in (0, 7):
+        records[wanted].tofile(instance.data / "query.bin")
+        call("client_preprocess_query", *words)
+        call("client_encode_encrypt_query", *words)
+        call("server_encrypted_compute", *words)
+        call("client_decrypt_decode", *words)
+        call("client_postprocess", *words)
+        matches = records @ records[wanted] > 0.8
+        assert 0 < matches.sum() < layout.records
+        result = instance.io / "results.bin"
+        if count:
+            assert np.fromfile(result, np.int64).tolist() == [matches.sum()]
+        else:
+            assert np.fromfile(result, np.int16).reshape(-1, 7).tolist() == sorted(payloads[matches].tolist())
+
+
+@pytest.mark.full
+def test_a_submission_of_a_network_runs_by_its_commands(suite: Any, tmp_path: Path) -> None:
+    """With the number of the size; the server's model is prepared without one."""
+    call = submission(suite, "mlp", tmp_path, "build")
+    instance = suite.instance.Instance(tmp_path, "single")
+    pixels, labels = suite.mlp.digits()
+    (instance.data / "intermediate").mkdir(parents=True)
+    instance.io.mkdir(parents=True)
+    call("client_key_generation", "0")
+    call("server_preprocess_model")
+    for image in (0, 4):
+        np.savetxt(instance.data / "intermediate" / "test_pixels.txt", pixels[image : image + 1], fmt="%.6f")
+        for stage in ("preprocess_input", "encode_encrypt_input"):
+            call(f"client_{stage}", "0")
+        call("server_encrypted_compute", "0")
+        for stage in ("decrypt_decode", "postprocess"):
+            call(f"client_{stage}", "0")
+        found = np.loadtxt(instance.io / "encrypted_model_predictions.txt", ndmin=1)
+        assert found.tolist() == [labels[image]]
 
 
 @pytest.mark.full

@@ -40,6 +40,8 @@ CALLS: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     "a vector of a type without its ends": (lambda _: pf.Int.vector(), ["pf.Int(0, 7).vector"]),
     "a vector of a type without its point": (lambda _: pf.Fixed.vector(3), ["pf.Fixed(16, 8).vector(3)"]),
     "a vector of a type without its modulus": (lambda _: pf.Mod.vector(3), ["pf.Mod(65537).vector(3)"]),
+    "a matrix of a type without its modulus": (lambda _: pf.Mod.matrix(2, 3), ["pf.Mod(65537).matrix"]),
+    "a matrix of a type without matrices": (lambda _: pf.UInt.matrix(2, 3), ["pf.UInt", ".vector"]),
     "a function of the language": (lambda _: pf.lookup(3), ["pf.lookup", "table", Path(__file__).name]),
 }
 

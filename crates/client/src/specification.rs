@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Kind};
 use crate::values::{ElementShapes, LaneShapes, Named, SlotShapes};
 use polyfabric_program::rns::homomorphic::Values;
-use polyfabric_program::rns::signature::{Signature as SlotSignature, SignatureLiteral, Terminal};
+use polyfabric_program::rns::signature::{Signature as SlotSignature, SignatureLiteral};
 use polyfabric_program::tfhe::homomorphic::{Signature, Terminal as ElementTerminal};
 use polyfabric_schemes::set_file::ParameterSet;
 use polyfabric_schemes::tfhe::{KeyUnrolling, Parameters, ParametersLiteral};
@@ -85,6 +85,9 @@ struct Literal {
     #[serde(default)]
     parameters: Option<ParametersLiteral>,
     shapes: Value,
+    /// CKKS, BGV: the size of the evaluation key.
+    #[serde(default)]
+    key_bytes: Option<u64>,
 }
 
 fn unreadable(error: impl std::fmt::Display) -> Failure {
@@ -124,16 +127,17 @@ impl Specification {
                 if !signature.set().scheme().eq_ignore_ascii_case(&literal.scheme) {
                     return Err(unreadable("its scheme is not that of its parameters"));
                 }
-                let names = |own: &[Terminal]| own.iter().map(|own| own.name.clone()).collect::<Vec<_>>();
-                let vectors = (names(signature.terminals(false)), names(signature.terminals(true)));
-                let modulus = match signature.set() {
-                    ParameterSet::Ckks(_) => None,
-                    ParameterSet::Bgv(set) => Some(set.plaintext_modulus().value()),
-                };
+                let bytes = signature.key_bytes() as u64;
+                if literal.key_bytes != Some(bytes) {
+                    return Err(unreadable(format!(
+                        "its evaluation key has {bytes} bytes, and it does not state that"
+                    )));
+                }
                 let shapes = if literal.shapes.get("batch").is_some() {
+                    let vectors = (signature.names(false), signature.names(true));
                     SlotForm::Lanes(LaneShapes::check(&literal.shapes, signature.slots(), vectors)?)
                 } else {
-                    SlotForm::Numbers(SlotShapes::check(&literal.shapes, signature.slots(), modulus, vectors)?)
+                    SlotForm::Numbers(SlotShapes::check(&literal.shapes, &signature)?)
                 };
                 Interface::Slots { signature: Box::new(signature), shapes }
             }

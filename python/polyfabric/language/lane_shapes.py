@@ -278,6 +278,9 @@ class LaneShapes:
         """Number of inputs that one execution takes."""
         self._given = [Terminal.of(data) for data in inputs]
         self._returned = [Terminal.of(data) for data in outputs]
+        for terminals, own in ((self._given, self._ends.inputs), (self._returned, self._ends.outputs)):
+            if [(one.name, len(one.elements)) for one in terminals] != [(name, length) for name, _, length in own]:
+                raise ValueError("the vectors do not hold the inputs and outputs")
         self._values = [
             [_by_residue(kind, terminal) for terminal, (_, kind, _) in zip(terminals, own, strict=True)]
             for terminals, own in ((self._given, self._ends.inputs), (self._returned, self._ends.outputs))
@@ -322,9 +325,6 @@ class LaneShapes:
         reals = RealEnds.of(data["reals"]) if "reals" in data else None
         made = cls(Shapes.of(data["integers"], ends), ends, slots, batch, data["inputs"], data["outputs"], reals)  # type: ignore[arg-type]
         _ = made.inputs, made.outputs
-        for terminals, own in ((made._given, ends.inputs), (made._returned, ends.outputs)):
-            if [(one.name, len(one.elements)) for one in terminals] != [(name, length) for name, _, length in own]:
-                raise ValueError("the vectors do not hold the inputs and outputs")
         if any(one.vectors != one.elements or one.summed for one in made._given):
             raise ValueError("an input is public or summed")
         for terminal, (_, kind, _) in zip(made._returned, ends.outputs, strict=True):

@@ -61,16 +61,20 @@ Made = TypeVar("Made", bound=Callable[..., Any])
 
 
 def called_as(example: str) -> Callable[[Made], Made]:
-    """Marks a function that makes types with its call in examples. `pf.UInt.vector(4)` lacks that call."""
+    """Marks a function that makes types with its call in examples. `pf.UInt.vector(4)` and `pf.UInt.matrix(2, 2)` lack that call."""
+    name = example.partition("(")[0]
 
     def decorate(made: Made) -> Made:
         def vector(length: object = None) -> NoReturn:
             shown_length = length if isinstance(length, int) else 10
-            raise refuse(
-                f"{example.partition('(')[0]} is no type without its arguments; write {example}.vector({shown(shown_length)})"
-            )
+            raise refuse(f"{name} is no type without its arguments; write {example}.vector({shown(shown_length)})")
 
-        vars(made).update(example=example, vector=vector)
+        def matrix(*_: object) -> NoReturn:
+            if name == "pf.Mod":
+                raise refuse(f"{name} is no type without its arguments; write {example}.matrix(rows, columns)")
+            raise AbsentError(str(refuse(f"{name} has no .matrix; {BEYOND['matrix']}")))
+
+        vars(made).update(example=example, vector=vector, matrix=matrix)
         return made
 
     return decorate

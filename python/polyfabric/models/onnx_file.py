@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from math import inf, isqrt, prod
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -65,12 +66,23 @@ def _largest(op: str, operands: Sequence[NDArray[Any] | None]) -> float:
         return 0.0
 
 
+def _expect_texts(graph: Any) -> None:  # noqa: ANN401 - onnx has no types
+    """Rejects names that are no UTF-8: the package onnx reads them as bytes."""
+    of_nodes = ((node.op_type, node.domain, node.name, *node.input, *node.output) for node in graph.node)
+    attributes = ([one.name for one in node.attribute] for node in graph.node)
+    others = ([one.name for one in (*graph.initializer, *graph.input, *graph.output)],)
+    for name in chain.from_iterable((*of_nodes, *attributes, *others)):
+        if not isinstance(name, str):
+            raise ProgramError(f"from_onnx: the name {name!r} is no text; export the model again")
+
+
 class OnnxFile:
     """A model in ONNX with one input."""
 
     def __init__(self, proto: Any) -> None:  # noqa: ANN401 - onnx has no types
         from onnx import TensorProto, checker, helper, numpy_helper
 
+        _expect_texts(proto.graph)
         self.proto = _without_maps(proto)
         self.name = proto.graph.name or "onnx"
         self.constants: dict[str, NDArray[Any]] = {}

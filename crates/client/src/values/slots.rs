@@ -6,6 +6,8 @@
 use super::{Named, damaged, expect_names, gathered, holds, integer, listed, refused, shown};
 use crate::failure::Failure;
 use polyfabric_program::rns::homomorphic::{Complex, Values};
+use polyfabric_program::rns::signature::{Encoding, Signature, Terminal};
+use polyfabric_schemes::set_file::ParameterSet;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -91,10 +93,23 @@ impl Shape {
         let sound = kind
             && self.modulus == modulus
             && self.bound > 0.0
+            && self.bound.is_finite()
             && (1..=slots).contains(&self.length)
             && (!self.scalar || self.length == 1 || self.length == slots)
             && self.shape.is_none_or(|(rows, columns)| rows.checked_mul(columns) == Some(self.length));
         if sound { Ok(()) } else { Err(damaged(format!("the type of {name} is not one of its program"))) }
+    }
+
+    /// Fails unless inputs of this type have the encoding of `input`.
+    fn expect_encoding(&self, input: &Terminal) -> Result<(), Failure> {
+        let sound = match input.encoding {
+            Encoding::Ckks { magnitude, .. } => {
+                matches!(self.kind, SlotKind::Real | SlotKind::Complex) && self.bound == magnitude
+            }
+            Encoding::Bgv { .. } => self.kind == SlotKind::Residue,
+            Encoding::Selector {} => self.kind == SlotKind::Selector,
+        };
+        if sound { Ok(()) } else { Err(damaged(format!("the type of {} is not that of its encoding", input.name))) }
     }
 
     /// The packing of a vector that shares its slots with no other: it fills the first slots, and a single number fills all.
@@ -195,14 +210,22 @@ fn nested(values: Vec<Value>, dimensions: &[usize]) -> Value {
     }
 }
 
+/// Fails unless each encrypted vector of the inputs has a type, and its encoding is of that type.
+fn expect_encodings<'a>(signature: &Signature, shape: impl Fn(&str) -> Option<&'a Shape>) -> Result<(), Failure> {
+    signature.terminals(false).iter().try_for_each(|input| {
+        let missing = || damaged(format!("the type of {} is missing", input.name));
+        shape(&input.name).ok_or_else(missing)?.expect_encoding(input)
+    })
+}
+
 impl SlotShapes {
-    /// From a specification, for a program of `slots` slots modulo `modulus` (BGV) with these vectors as inputs and outputs.
-    pub fn check(
-        data: &Value,
-        slots: usize,
-        modulus: Option<u64>,
-        (inputs, outputs): (Vec<String>, Vec<String>),
-    ) -> Result<Self, Failure> {
+    /// From a specification with this `signature`.
+    pub fn check(data: &Value, signature: &Signature) -> Result<Self, Failure> {
+        let slots = signature.slots();
+        let modulus = match signature.set() {
+            ParameterSet::Ckks(_) => None,
+            ParameterSet::Bgv(set) => Some(set.plaintext_modulus().value()),
+        };
         let literal = ShapesLiteral::deserialize(data).map_err(damaged)?;
         let packed = literal.vectors.is_some();
         let mut packings = literal.packings.unwrap_or_default();
@@ -224,18 +247,20 @@ impl SlotShapes {
             shapes.into_iter().map(one).collect::<Result<BTreeMap<_, _>, Failure>>()
         };
         let (own_inputs, own_outputs) = (joined(literal.inputs, false)?, joined(literal.outputs, true)?);
-        for (own, needed, output) in [(&own_inputs, inputs, false), (&own_outputs, outputs, true)] {
+        for (own, output) in [(&own_inputs, false), (&own_outputs, true)] {
             let held = own.values().flat_map(|(_, own)| &own.vectors).cloned().collect();
-            if !holds(held, &needed, output) {
+            if !holds(held, &signature.names(output), output) {
                 return Err(damaged("its types are not those of the program's inputs and outputs"));
             }
         }
         let real = match literal.vectors {
             Some(VectorsLiteral { inputs, outputs }) => {
                 inputs.iter().chain(&outputs).try_for_each(|(name, own)| own.expect(name, slots, modulus))?;
+                expect_encodings(signature, |name| inputs.get(name))?;
                 outputs.iter().filter(|(_, own)| own.kind == SlotKind::Real).map(|(name, _)| name.clone()).collect()
             }
             None => {
+                expect_encodings(signature, |name| own_inputs.get(name).map(|(own, _)| own))?;
                 let real = own_outputs.iter().filter(|(_, (own, _))| own.kind == SlotKind::Real);
                 real.map(|(name, _)| name.clone()).collect()
             }

@@ -456,6 +456,10 @@ impl RnsPlan {
         };
         let plan =
             Self { written: Arc::clone(written), folded, lowering, key_switch, measured, signature: OnceLock::new() };
+        if let Lowering::Ckks(own) = &plan.lowering {
+            let too_large = |failure| PlanError::new(Fault::Noise, failure);
+            own.noise.require_encodable(plan.program()).map_err(too_large)?;
+        }
         plan.expect_failure(max_failure)?;
         Ok(plan)
     }

@@ -250,6 +250,11 @@ impl Signature {
         if outputs { &self.literal.outputs } else { &self.literal.inputs }
     }
 
+    /// Names of the encrypted inputs or outputs.
+    pub fn names(&self, outputs: bool) -> Vec<String> {
+        self.terminals(outputs).iter().map(|own| own.name.clone()).collect()
+    }
+
     pub fn terminal(&self, outputs: bool, name: &str) -> Option<&Terminal> {
         self.terminals(outputs).iter().find(|own| own.name == name)
     }
@@ -346,8 +351,11 @@ impl Checks<'_> {
         };
         let possible = format!("its set has a power of two up to {most}");
         self.expect(slots.is_power_of_two() && *slots <= most, "the number of slots", slots, &possible)?;
-        for (what, count) in [("inputs", inputs.len()), ("outputs", outputs.len()), ("keys", keys.len())] {
-            self.expect(count <= MOST_ENTRIES, &format!("the number of {what}"), count, "a program has fewer")?;
+        for (what, count, least) in
+            [("inputs", inputs.len(), 1), ("outputs", outputs.len(), 1), ("keys", keys.len(), 0)]
+        {
+            let possible = format!("a program has {least} to {MOST_ENTRIES}");
+            self.expect((least..=MOST_ENTRIES).contains(&count), &format!("the number of {what}"), count, &possible)?;
         }
         let joint = self.parties() > 1;
         for (terminals, outputs) in [(inputs, false), (outputs, true)] {

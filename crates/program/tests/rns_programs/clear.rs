@@ -105,6 +105,18 @@ fn both_bases_of_polynomials_agree() {
 }
 
 #[test]
+fn a_result_beyond_all_numbers_is_an_error() {
+    let mut b = Builder::new("large", Scheme::Ckks, 4).expect("a program");
+    let x = b.input_with("x", None, 1e308).expect("an input");
+    let sum = b.add(x, x).expect("a sum");
+    b.output("y", sum).expect("an output");
+    let program = b.finish().expect("a program");
+    let found = |x: f64| evaluate(&program, &[("x".to_owned(), Values::real(&[x]))].into()).map(|_| ());
+    assert_eq!(found(8e307), Ok(()));
+    assert!(matches!(found(1e308), Err(ClearError::NotFinite { op: "add", node, .. }) if node == sum));
+}
+
+#[test]
 fn wrong_inputs_are_named() {
     let mut b = Builder::new("inputs", Scheme::Ckks, 4).expect("a program");
     let x = b.input("x").expect("an input");

@@ -84,6 +84,21 @@ fn coefficients_stay_within_the_modulus() {
 }
 
 #[test]
+fn inputs_too_large_to_encode_are_refused() {
+    // Coefficients reach 2^126, and the scale is 2^40.
+    let found = |magnitude| {
+        let program = program(magnitude, |b, x| b.rotate(x, 1));
+        report(&program, GadgetLiteral::hybrid(4, 2, 2)).require_encodable(&program)
+    };
+    assert_eq!(found(2f64.powi(86)), Ok(()));
+    let error = found(2f64.powi(86) * 1.01).expect_err("2^126");
+    assert!(
+        matches!(error, NoiseFailure::TooLarge { node: NodeId(0), limit, .. } if (limit - 86.0).abs() < 1e-9),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_result_that_is_only_noise_is_reported() {
     let rotated = program(1.0, |b, x| b.rotate(x, 1));
     let left = |program: &Program, gadget| report(program, gadget).require_something_left(program);

@@ -17,7 +17,7 @@ mod tests;
 
 pub use ciphertext::{CiphertextError, CkksCiphertext};
 pub use client_key::{ClientError, ClientKey, MeasuredNoise, PublicEncryptionKey, SharedDecryption};
-pub use encoding::{Complex, Encoder, EncodingError};
+pub use encoding::{Complex, Encoder, EncodingError, MAX_COEFFICIENT};
 pub use expected::{Expected, Implausible};
 pub use parameters::{
     BootstrapLiteral, BootstrapMethod, BootstrapOrder, GadgetChoice, ParameterError, Parameters, ParametersLiteral,

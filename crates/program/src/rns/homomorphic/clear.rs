@@ -1,6 +1,7 @@
 //! Evaluates a program in the clear, as the reference for encrypted execution.
 
-use super::{Basis, Complex, Diagonals, NodeId, Op, Polynomial, Program, Scheme, Table, Values};
+use super::{Basis, Complex, Diagonals, NodeId, Op, Polynomial, Program, Scheme, Table, Values, op_name};
+use crate::location::place;
 use polyfabric_kernels::modular::Modulus;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,6 +20,13 @@ pub enum ClearError {
     Value { name: String, problem: &'static str },
     #[error("plaintext modulus {modulus} is beyond the arithmetic's range; choose a prime below 2^60")]
     PlaintextModulus { modulus: u64 },
+    #[error("{place}{op} {node}: a result is not finite: numbers reach {:.1e}; give smaller inputs", f64::MAX)]
+    NotFinite {
+        /// "file:line: ", or nothing.
+        place: String,
+        op: &'static str,
+        node: NodeId,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -68,11 +76,11 @@ pub fn evaluate_each(
 /// As [`evaluate_each`], for CKKS; `change` may replace the values of a node before others read them, to model approximations.
 ///
 /// # Errors
-/// As [`evaluate`].
+/// As [`evaluate`]. [`ClearError::NotFinite`] comes after the last node, so that the callbacks have seen all.
 pub fn evaluate_changed(
     program: &Program,
     inputs: &HashMap<String, Values>,
-    change: impl FnMut(NodeId, &mut [Complex]),
+    mut change: impl FnMut(NodeId, &mut [Complex]),
     mut done: impl FnMut(NodeId, Values),
 ) -> Result<(), ClearError> {
     let known: Vec<_> = program.inputs().map(|(_, name)| name).collect();
@@ -87,7 +95,22 @@ pub fn evaluate_changed(
         Scheme::Ckks => {
             let arithmetic = ComplexSlots { slots: program.slots() };
             let done = |id, values: Vec<Complex>| done(id, Values::Complex(values.into()));
-            run(program, &arithmetic, |id| arithmetic.read(&given[&id]), change, done);
+            let mut infinite = None;
+            let checked = |id: NodeId, values: &mut [Complex]| {
+                change(id, values);
+                if infinite.is_none() && values.iter().any(|value| !(value.re.is_finite() && value.im.is_finite())) {
+                    infinite = Some(id);
+                }
+            };
+            run(program, &arithmetic, |id| arithmetic.read(&given[&id]), checked, done);
+            if let Some(id) = infinite {
+                let node = program.node(id);
+                return Err(ClearError::NotFinite {
+                    place: place(node.location.as_ref()),
+                    op: op_name(&node.op),
+                    node: id,
+                });
+            }
         }
         Scheme::Bgv { plaintext_modulus } => {
             let modulus = Modulus::new(plaintext_modulus)

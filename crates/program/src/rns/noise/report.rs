@@ -5,6 +5,7 @@ use crate::rns::homomorphic::{NodeId, Op, Program, op_name};
 use crate::rns::levels::{Chain, Scale};
 use crate::rns::lowering::Lowered;
 use crate::rns::noise::NoiseModel;
+use polyfabric_schemes::ckks::MAX_COEFFICIENT;
 use polyfabric_schemes::joint::Smudging;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -71,6 +72,20 @@ pub enum NoiseFailure {
         scale: f64,
         output: Box<str>,
         remedy: &'static str,
+    },
+    #[error(
+        "{place}{op} {node}: values up to {magnitude:.3e} at scale 2^{scale:.1} are too large to encode: at most 2^{limit:.1}; declare smaller ones with .bounded(), or take a smaller scale"
+    )]
+    TooLarge {
+        /// "file:line: ", or nothing.
+        place: String,
+        op: &'static str,
+        node: NodeId,
+        magnitude: f64,
+        /// log2 of its scale.
+        scale: f64,
+        /// log2 of the largest value at this scale.
+        limit: f64,
     },
 }
 
@@ -169,6 +184,27 @@ impl NoiseReport {
             scale: node.scale.real().log2(),
             output: (*output).into(),
             remedy: self.remedy(),
+        })
+    }
+
+    /// Checks that the inputs can be encoded up to their bounds.
+    ///
+    /// # Errors
+    /// [`NoiseFailure::TooLarge`] at the first that cannot.
+    pub fn require_encodable(&self, program: &Program) -> Result<(), NoiseFailure> {
+        let beyond = |node: &&NodeReport| {
+            matches!(program.node(node.node).op, Op::Input { .. })
+                && node.magnitude * node.scale.real() > MAX_COEFFICIENT
+        };
+        let Some(node) = self.nodes.iter().find(beyond) else { return Ok(()) };
+        let scale = node.scale.real().log2();
+        Err(NoiseFailure::TooLarge {
+            place: node.place.clone(),
+            op: node.op,
+            node: node.node,
+            magnitude: node.magnitude,
+            scale,
+            limit: MAX_COEFFICIENT.log2() - scale,
         })
     }
 

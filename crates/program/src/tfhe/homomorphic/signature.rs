@@ -18,6 +18,10 @@ pub enum SignatureError {
     Text(#[from] serde_json::Error),
     #[error("the name {0:?} is invalid: {NAMES}; get the specification again")]
     Name(String),
+    #[error(
+        "{inputs} inputs and {outputs} outputs, and a program has at least one of each; get the specification again"
+    )]
+    Empty { inputs: usize, outputs: usize },
     #[error("{name:?} has {length} elements, and a vector has 1 to {MAX_LENGTH}; get the specification again")]
     Length { name: String, length: usize },
     #[error("{name:?}: multiples of 1/{step} of the torus do not carry {element}; get the specification again")]
@@ -143,6 +147,10 @@ impl Signature {
         if name_problem(&read.program).is_some() {
             return Err(SignatureError::Name(read.program));
         }
+        let (inputs, outputs) = (read.inputs.len(), read.outputs.len());
+        if inputs == 0 || outputs == 0 {
+            return Err(SignatureError::Empty { inputs, outputs });
+        }
         read.inputs.iter().try_for_each(|input| input.check(Direction::Input))?;
         read.outputs.iter().try_for_each(|output| output.check(Direction::Output))?;
         Ok(read)
@@ -219,6 +227,8 @@ mod tests {
             refused(&|all| all.outputs[1].name = name.to_owned(), "letters, digits and _ - + . alone");
             refused(&|all| all.program = name.to_owned(), "letters, digits and _ - + . alone");
         }
+        refused(&|all| all.inputs.clear(), "0 inputs");
+        refused(&|all| all.outputs.clear(), "0 outputs");
         refused(&|all| all.inputs[0].length = 0, "has 0 elements");
         refused(&|all| all.outputs[0].length = usize::MAX, "a vector has 1 to");
         for step in [0, 1, u32::MAX] {

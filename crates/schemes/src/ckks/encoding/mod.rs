@@ -51,7 +51,7 @@ pub struct Encoder {
 }
 
 /// Largest coefficient: integers have 127 bits.
-const MAX_COEFFICIENT: f64 = (1u128 << 126) as f64;
+pub const MAX_COEFFICIENT: f64 = (1u128 << 126) as f64;
 
 impl Encoder {
     /// For rings of `degree`.
