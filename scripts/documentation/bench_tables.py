@@ -392,11 +392,13 @@ SUITE_MACHINES = ("workload", *_SUITE_MACHINES)
 
 
 def suite_machines(found: dict[str, Any]) -> Rows:
-    """One line per workload and size: milliseconds of one execution on each machine, or a dash."""
+    """One line per workload and size: milliseconds of one execution on each machine, or why it takes none."""
 
     def cell(row: Row, machine: str) -> str:
-        seconds = row["machines"][machine].get("seconds")
-        return "–" if seconds is None else _ms(1e3 * seconds)
+        found = row["machines"][machine]
+        if "seconds" in found:
+            return _ms(1e3 * found["seconds"])
+        return "×" if "parameters=" in found["reason"] else "–"
 
     return [
         (row["case"].replace("/", ", "), *(cell(row, machine) for machine in _SUITE_MACHINES)) for row in found["rows"]
@@ -404,35 +406,40 @@ def suite_machines(found: dict[str, Any]) -> Rows:
 
 
 _GALLERY_MACHINES = ("f1", "osiris", "fpt", "morphling", "strix")
-GALLERY = ("program", "scheme", "processor", *_GALLERY_MACHINES)
+GALLERY = ("program", "scheme", "processor", "interpreter", *_GALLERY_MACHINES)
+
+
+def _conforming(row: Row, on: str) -> str:
+    """What agrees at a place: all bits of its ciphertexts where others have the same arithmetic, or its values. For a replay that is not run, its
+    lookups and the processor time of each."""
+    if "refused" in row:
+        return "–"
+    if "not_run" in row:
+        count, seconds = row.get("lookups"), row.get("estimated_processor_seconds")
+        if on != row["on"] or not count:
+            return "not run"
+        return f"{count} lookups" if seconds is None else f"{count} × {seconds / count:.1f} s"
+    if "error" in row or not row["conforms"]:
+        return "differs"
+    own = [place for place in row["places"] if place["on"] == on]
+    if not own:
+        return "not run"
+    alike = [place for place in row["places"] if place["arithmetic"] == own[0]["arithmetic"]]
+    exact = len(alike) > 1 and all(place["same_bits"] is not False for place in alike)
+    return "bits" if exact else "values"
 
 
 def gallery(found: dict[str, Any]) -> Rows:
-    """One line per program of the gallery: what agrees between instruction sets, and on each machine that takes it."""
+    """One line per program of the gallery: what agrees between instruction sets, with the interpreter, and on each machine that takes it."""
     by: dict[str, dict[str, Row]] = {}
     for row in found["rows"]:
         by.setdefault(row["program"], {})[row["on"]] = row
-
-    def agreed(row: Row, on: str) -> str:
-        """What agrees at a place: all bits of its ciphertexts where others have the same arithmetic, or its values."""
-        own = [place for place in row.get("places", ()) if place["on"] == on]
-        if "refused" in row:
-            return "–"
-        if "error" in row or not own:
-            return "differs" if "error" in row or "places" in row else "not run"
-        if not row["conforms"]:
-            return "differs"
-        same = all(place["same_bits"] for place in own if place["same_bits"] is not None)
-        others = any(place["same_bits"] for place in own)
-        exact = own[0]["arithmetic"] == "exact" and same and others
-        return "bits" if exact else "values"
-
     lines = []
     for name, rows in by.items():
-        ran = [row for row in rows.values() if any(place["on"] == "cpu" for place in row.get("places", ()))]
-        scheme = next((row["scheme"].upper() for row in rows.values() if "scheme" in row), "–")
-        here = agreed(ran[0], "cpu") if ran else "not run"
-        lines.append((f"`{name}`", scheme, here, *(agreed(rows[machine], machine) for machine in _GALLERY_MACHINES)))
+        here = rows["cpu"]
+        machines = (_conforming(rows[machine], machine) for machine in _GALLERY_MACHINES)
+        scheme = here["scheme"].upper() if "scheme" in here else "–"
+        lines.append((f"`{name}`", scheme, _conforming(here, "cpu"), _conforming(here, "interpreter"), *machines))
     return lines
 
 
