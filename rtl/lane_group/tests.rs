@@ -163,7 +163,7 @@ impl Group {
         (0..self.small()).flat_map(|v| rows.iter().map(move |row| row[v].clone())).collect()
     }
 
-    /// Runs all instructions with a random accumulator, in the schedule's cycles but for a tile's wait for its first digits, which delays the following ones; with `early`, the second tile starts before that.
+    /// Runs all instructions with a random accumulator, in the schedule's cycles; with `early`, the second tile starts a cycle before.
     fn run(&self, unit: &Simulation, early: bool) {
         let (lanes, lines, small) = (self.lanes(), self.lines(), self.small());
         let primitives = Primitives::new(&self.server, &self.arithmetic).expect("the key's arithmetic");
@@ -176,14 +176,13 @@ impl Group {
         let depth = self.machine.depth;
         // Digits pass the lanes once, and a register, before the first product.
         let lead = latency::vector_lane(depth) as usize + 1;
-        let delay = lead - 1;
         let end = instructions.last().expect("a key switch");
-        let mut cycles = vec![Cycle::default(); end.start + end.occupancy + instructions.len() * delay + 1];
+        let mut cycles = vec![Cycle::default(); end.start + end.occupancy + 1];
         let (mut wanted, mut returned) = (Vec::new(), BTreeMap::new());
         let (mut freed, mut ended) = (Vec::new(), Vec::new());
         let mut tile = 0;
         for timed in &instructions {
-            let start = timed.start + tile * delay - usize::from(early && tile == 1);
+            let start = timed.start - usize::from(early && tile == 1);
             cycles[start].start = Some(timed.instruction);
             match timed.instruction.opcode {
                 Opcode::ModulusSwitch => {
@@ -204,7 +203,7 @@ impl Group {
                 }
                 _ => {
                     let (blocks, products) = (self.blocks(), small * lanes);
-                    assert_eq!(timed.occupancy, blocks * (products + 1));
+                    assert_eq!(timed.occupancy, latency::first_digits(depth) as usize + blocks * (products + 1));
                     for block in 0..blocks {
                         // All but the last block begin with the next one's digits.
                         let first = start + lead + block * (products + 1) + usize::from(block + 1 < blocks);
@@ -216,13 +215,11 @@ impl Group {
                             }
                         }
                     }
-                    // The model counts as many cycles, except those of the first digits.
-                    let last = *returned.keys().next_back().expect("results");
-                    assert_eq!(last - start, timed.returned - timed.start + timed.occupancy - 1 + delay);
                     tile += 1;
                 }
             }
             let last = *returned.keys().next_back().expect("results");
+            assert_eq!(last - start, timed.returned - timed.start + timed.occupancy - 1);
             freed.push(last + timed.start - timed.returned);
             ended.push((last, timed.instruction.opcode as usize - Opcode::ModulusSwitch as usize));
         }

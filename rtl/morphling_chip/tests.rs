@@ -7,7 +7,6 @@ use crate::pbs_cluster::with_arithmetic;
 use polyfabric_machines::Machine;
 use polyfabric_machines::morphling::array::KEY_HOP;
 use polyfabric_machines::morphling::instruction::{Opcode, WORD_BYTES};
-use polyfabric_machines::morphling::latency;
 use polyfabric_machines::tfhe::dispatcher::{self, Started};
 use polyfabric_program::tfhe::lowering::KeySwitchOrder;
 use polyfabric_rtl::{Bench, Bits, Reader, Simulation};
@@ -100,7 +99,7 @@ impl Chip {
         with_arithmetic(bench, &xpu.setting, xpu.lanes().ilog2(), xpu.machine.depth).simulate().expect("a chip")
     }
 
-    /// Cycles in which instructions start, and those of their ends: the model's dispatch, except that instructions of links and lanes do not wait for banks, and that each tile of a key switch takes as much longer as its first digits.
+    /// Cycles in which instructions start, and those of their ends: the model's dispatch, except that instructions of links and lanes do not wait for banks.
     fn times(&self) -> (Vec<i64>, Vec<Started>) {
         let (program, timeline) = (&self.program, &self.program.timeline);
         let model = program.expected();
@@ -109,24 +108,18 @@ impl Chip {
             let number = node as usize;
             let transfers = program.unit(number) < 2;
             let moved = now - if transfers { model[number] } else { timeline.starts[number] };
-            let more = if program.instruction(number).opcode == Opcode::KeySwitch { self.digits() } else { 0 };
             let waves = timeline.rotations.get(&node).map_or(vec![], |rotation| rotation.wave_done.clone());
             starts[number] = now;
             times[number] = Started {
                 start: timeline.starts[number] + moved,
-                end: timeline.ends[number] + moved + more,
-                free: program.free(number) + moved + more,
+                end: timeline.ends[number] + moved,
+                free: program.free(number) + moved,
                 waves: waves.into_iter().map(|done| now + done).collect(),
             };
             times[number].clone()
         };
         dispatcher::run(&program.streams.nodes, |node| program.streams.waits.of(node), dispatch);
         (starts, times)
-    }
-
-    /// Cycles by which the first digits of a tile delay it, which the model does not count.
-    fn digits(&self) -> i64 {
-        latency::vector_lane(self.xpu.machine.depth) as i64
     }
 
     /// Vectors for each lane group's set that an instruction of the channels brings.

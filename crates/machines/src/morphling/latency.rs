@@ -30,6 +30,12 @@ pub fn vector_lane(depth: PipelineDepth) -> u64 {
     depth.memory - 1 + depth.multiplier + 2 * depth.adder
 }
 
+/// From the read of a key switch's first mask elements to the first product: their digits pass the lanes. Later digits
+/// are computed while earlier ones are in use, in a register of their own.
+pub fn first_digits(depth: PipelineDepth) -> u64 {
+    vector_lane(depth)
+}
+
 /// From a lane to a bank of Private-B or of the Shared buffer: a register of the crossbar (section V-D), which
 /// [`PipelineDepth::memory`] includes.
 pub const RESULT_RETURN: u64 = 1;

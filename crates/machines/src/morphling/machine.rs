@@ -58,7 +58,7 @@ figures! {
         figure("units.pipeline.memory", Cycles, 1.0, 64.0, "the registers between a unit and a bank");
         figure("units.vpu.groups", Count, 1.0, 64.0, "the lane groups of the VPU") => lane_groups: u64;
         figure("units.vpu.lanes", Count, 1.0, 4096.0, "the lanes of a group") => lanes: u64;
-        figure("units.vpu.registers", Count, 3.0, 1024.0, "the vectors in a group's register file") => registers: u64;
+        figure("units.vpu.registers", Count, 4.0, 1024.0, "the vectors in a group's register file") => registers: u64;
         figure("units.vpu.register_loads", Count, 1.0, 64.0, "the vectors per cycle loaded into it") => register_loads: u64;
         flag("machine.key_switch.multicast", "whether a row of the key-switch key is read once for all lane groups") => multicasts_rows: bool;
         figure("units.fft.largest_ring", Count, 16.0, 65536.0, "the largest ring degree of the transforms") => largest_ring: u64;

@@ -14,8 +14,9 @@ use crate::tfhe::workload::{Item, Work};
 use polyfabric_program::tfhe::kernel::OpKind;
 use polyfabric_sim::schedule::{Access, Event, KindId, Order, Value};
 
-/// One register each for vectors, scalars and sums.
-const REGISTERS: usize = 3;
+/// One register each for vectors, scalars, sums, and mask elements whose digits are the next scalars.
+const REGISTERS: usize = 4;
+const MASK: usize = 3;
 
 /// Operands and results of an instruction.
 struct Vectors {
@@ -64,7 +65,12 @@ impl Places<'_> {
             _ => self.linear(place, i, lane),
         };
         let read = latency::register_load(self.machine.depth) as i64;
-        let span = |late: i64| (late, late + occupancy - 1);
+        let lead = self.lead(i);
+        let span = |late: i64| (late + lead, late + occupancy - 1);
+        let passing = |register: usize, late: i64| match register {
+            MASK => (late, late + occupancy - 1 - lead),
+            _ => span(late),
+        };
         let (mut loaded, mut streams) = (Vec::new(), Vec::new());
         for register in 0..REGISTERS {
             let (values, bytes) = vectors.passes(register);
@@ -72,7 +78,7 @@ impl Places<'_> {
                 continue;
             }
             let value = self.labels.together(self.chip.classes.operands, values);
-            streams.push(self.register(lane, register as u64, value, bytes, span(0)));
+            streams.push(self.register(lane, register as u64, value, bytes, passing(register, 0)));
             if vectors.operands[register].is_empty() {
                 continue;
             }
@@ -82,7 +88,7 @@ impl Places<'_> {
             };
             for lane in [lane].into_iter().chain((0..self.machine.lane_groups).filter(|group| others >> group & 1 == 1))
             {
-                loaded.push(self.register(lane, register as u64, value, bytes, span(read - 1)));
+                loaded.push(self.register(lane, register as u64, value, bytes, passing(register, read - 1)));
             }
         }
         let event = |resource, start, kind, work, reads, writes| Event {
@@ -96,14 +102,12 @@ impl Places<'_> {
             writes,
         };
         let mut events = Vec::new();
-        let [first, others @ ..] = vectors.operands;
+        let operands = (0..).zip(vectors.operands);
+        let operands = operands.flat_map(|(register, reads)| reads.into_iter().map(move |read| (register, read)));
         // Rows of a key already have their cycles.
-        let first = first.into_iter().map(|read| match i.opcode {
-            Opcode::KeySwitch => read,
-            _ => between(read, span(0)),
-        });
-        let others = others.into_iter().flatten().map(|read| between(read, span(0)));
-        let reads: Vec<Access> = first.chain(others).collect();
+        let has_cycles = |register| register == 0 && i.opcode == Opcode::KeySwitch;
+        let timed = |(register, read)| if has_cycles(register) { read } else { between(read, passing(register, 0)) };
+        let reads: Vec<Access> = operands.map(timed).collect();
         if !reads.is_empty() {
             let work = reads.iter().map(|read| read.bytes).sum::<u64>() / COEFFICIENT_BYTES;
             events.push(event(self.chip.loads[lane as usize], 0, self.chip.kinds.load_operands, work, reads, loaded));
@@ -120,6 +124,14 @@ impl Places<'_> {
         let (link, kind) = (self.chip.returns[lane as usize], self.chip.kinds.return_results);
         events.push(event(link, returned, kind, bytes / COEFFICIENT_BYTES, vec![leave(span(0))], results));
         events
+    }
+
+    /// Cycles by which mask elements precede a key switch's other operands.
+    fn lead(&self, i: &Instruction) -> i64 {
+        match i.opcode {
+            Opcode::KeySwitch => latency::first_digits(self.machine.depth) as i64,
+            _ => 0,
+        }
     }
 
     fn modulus_switch(&self, place: &GroupPlace<'_>, i: &Instruction, lane: u64) -> Vectors {
@@ -174,7 +186,7 @@ impl Places<'_> {
         vectors
     }
 
-    /// The key's rows pass the first register, mask elements and their digits the second, sums the third. Digits and
+    /// The key's rows pass the first register, digits the second, sums the third, mask elements the fourth. Digits and
     /// sums pass once per register's worth of rows.
     fn key_switch(&self, place: &GroupPlace<'_>, info: &Node, lane: u64, order: KeyRows) -> Vectors {
         let i = &info.instruction;
@@ -211,8 +223,9 @@ impl Places<'_> {
                 let element = range.start + position as usize;
                 let source = self.lwe(sources[element]);
                 let mut mask = self.in_set(layout.large, entry, self.set_of(position), sizes.large, source);
-                mask.bytes = layout.tile_elements * COEFFICIENT_BYTES;
-                vectors.operands[1].push(mask);
+                // The first sums begin with the body.
+                mask.bytes = (layout.tile_elements + u64::from(tile == 0)) * COEFFICIENT_BYTES;
+                vectors.operands[MASK].push(mask);
                 let sum = |tiles: u64| {
                     let (element, done) = (element as u32, (tiles * layout.tile_elements) as u32);
                     let meaning = Meaning::SwitchSum { op: i.operation, element, done };
@@ -239,7 +252,8 @@ impl Places<'_> {
     fn key_rows(&self, info: &Node, order: impl Iterator<Item = u64>) -> Vec<Access> {
         let layout = &self.streams.layout;
         let (i, sets) = (&info.instruction, layout.sets as i64);
-        let begins = |phase: i64| phase * i64::from(info.occupancy) / sets;
+        let lead = self.lead(i);
+        let begins = |phase: i64| lead + phase * (i64::from(info.occupancy) - lead) / sets;
         let section = |(phase, set): (i64, u64)| {
             let rows = layout.tile_rows(set);
             let bytes = (rows.end - rows.start) * layout.sizes.small;

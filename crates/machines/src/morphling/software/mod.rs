@@ -661,7 +661,8 @@ impl Writer<'_> {
         let served = |lane| group_lane_count(self.machine, lane, group_positions);
         // All lane groups take as long as the one with most ciphertexts, so that no two access one set of banks.
         let most = (0..self.machine.lane_groups).map(served).max().unwrap_or(0);
-        let cycles = (layout.sets * most) as u32 * switch_cycles(self.machine, &layout);
+        let rows = layout.sets * most * u64::from(switch_cycles(self.machine, &layout));
+        let cycles = (latency::first_digits(self.machine.depth) + rows) as u32;
         let sums = most * switch_blocks(self.machine, &layout) * self.vectors(sizes.lwe_dimension + 1);
         for tile in 0..tiles {
             let entry = tile % layout.tiles.entries;
@@ -720,7 +721,7 @@ pub fn switch_blocks(machine: &Morphling, layout: &Layout) -> u64 {
 }
 
 /// Cycles of a key switch of one ciphertext by the rows of one set: the digits of the mask elements, a vector at a
-/// time, then one vector product per row. Sums and mask elements are loaded with the rows; in the same bank, they
+/// time, then one vector product per row. Only a tile's first digits are waited for ([`latency::first_digits`]). Sums and mask elements are loaded with the rows; in the same bank, they
 /// alternate with them.
 fn switch_cycles(machine: &Morphling, layout: &Layout) -> u32 {
     let (rows, sizes) = (switch_rows(layout), &layout.sizes);
