@@ -20,12 +20,17 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from documentation import results, unit_tables  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = spec_from_loader("rtl_cells", SourceFileLoader("rtl_cells", str(SCRIPT)))
+def load(script: Path) -> ModuleType:
+    name = script.name.replace("-", "_")
+    spec = spec_from_loader(name, SourceFileLoader(name, str(script)))
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    return load(SCRIPT)
 
 
 def test_memories_are_counted_in_bits(script: ModuleType) -> None:
@@ -119,6 +124,28 @@ def test_an_unknown_unit_is_an_error() -> None:
 def test_every_unit_is_synthesized_and_recorded() -> None:
     units = {folder.name for folder in (ROOT / "rtl").iterdir() if (folder / f"{folder.name}.sv").is_file()}
     assert {unit["module"] for unit in results.read(unit_tables.RESULT)["data"]} == units
+
+
+def test_a_unit_has_a_whole_page_and_a_core_file() -> None:
+    listing = load(ROOT / "scripts" / "rtl-sources")
+    waves = results.read("rtl-waves")["data"]
+    for unit, source in listing.units().items():
+        text = (source.parent / "README.md").read_text(encoding="utf-8")
+        assert source.read_text(encoding="utf-8").startswith(listing.LICENCE), unit
+        for row in ("| latency | ", "| throughput | ", "| port | ", "| what | um2 | "):
+            assert row in text, f"{unit}: {row}"
+        assert ("| parameter | " in text) == ("parameter " in source.read_text(encoding="utf-8")), unit
+        # Parts are simulated within other units.
+        simulated = (source.parent / "bench.sv").is_file()
+        assert (unit in waves) == simulated == (f"docs/pictures/rtl-{unit}.svg" in text), unit
+        files = [str(file.relative_to(ROOT)) for file in listing.sources(unit, listing.units())]
+        core = listing.CORE.format(unit=unit, files="\n".join(f"      - {file}" for file in files))
+        header, _, body = core.partition("\n")
+        described = yaml.safe_load(body)
+        assert header == "CAPI=2:"
+        assert described["filesets"]["rtl"]["files"] == files
+        assert files[-1] == f"rtl/{unit}/{unit}.sv"
+        assert described["targets"]["default"]["toplevel"] == unit
 
 
 def test_a_row_has_its_parts_or_says_why_not() -> None:

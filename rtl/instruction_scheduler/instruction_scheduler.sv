@@ -3,6 +3,8 @@
 //
 // Words of the compiler's program come in its order. Each kind of instruction has a queue for its unit, and starts and ends in order. So an instruction needs no list of those that it waits for, only how far each kind must be done: its operands' kinds up to its own number, and the users of the ring-buffer entry that it fills up to a bound, which the decoder knows from the entries of earlier words.
 //
+// A load of results of earlier bootstraps has in its word how far their stores must be done.
+//
 // Of the heads that can start, a unit takes one of the key-switch key first, then one that a rotation waits for, then any other, and among equals the first of the program. Instructions of a group start once its words have been fetched.
 module instruction_scheduler #(
     parameter int unsigned LANE_GROUPS = 4,
@@ -29,7 +31,7 @@ module instruction_scheduler #(
     output logic wrong  // for tests: a word without a place or a kind, an end without a start
 );
     typedef struct packed {
-        logic [31:0] unused;
+        logic [31:0] results;  // how far stores must be done, whose results it loads
         logic [31:0] amount;
         logic [31:0] length;
         logic [31:0] first;
@@ -218,7 +220,7 @@ module instruction_scheduler #(
     always_comb begin
         can = '0;
         can[FETCH] = done[ROTATE] >= heads[FETCH].bound;
-        can[LOAD_SMALL] = lanes_done[MODULUS_SWITCH] >= heads[LOAD_SMALL].bound;
+        can[LOAD_SMALL] = lanes_done[MODULUS_SWITCH] >= heads[LOAD_SMALL].bound && done[STORE_SMALL] >= heads[LOAD_SMALL].word.results && done[STORE_LARGE] >= heads[LOAD_SMALL].word.results;
         can[LOAD_TABLES] = done[LOAD_ACCUMULATORS] >= heads[LOAD_TABLES].bound;
         can[LOAD_TILE] = lanes_done[KEY_SWITCH] >= heads[LOAD_TILE].bound;
         can[STORE_LARGE] = lanes_done[SAMPLE_EXTRACT] >= numbers[STORE_LARGE];

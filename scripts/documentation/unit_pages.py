@@ -4,6 +4,7 @@ is not tested alone has a page that is generated as a whole."""
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 from . import results, unit_tables
@@ -41,7 +42,9 @@ def _part(unit: str, sources: dict[str, str]) -> str:
     shown = users if len(users) <= _MOST_USERS else users[: _MOST_USERS - 1]
     links = ", ".join(f"[{name}](../{name}/README.md)" for name in shown)
     links += f" and {len(users) - len(shown)} more units" if len(shown) < len(users) else ""
-    return f"# `{unit}`\n\nA part of {links}, and tested there.\n\n{words}\n"
+    latency, throughput = tomllib.loads((RTL / "parts.toml").read_text(encoding="utf-8"))[unit]
+    cycles = _table(("", ""), [("latency", latency), ("throughput", throughput)])
+    return f"# `{unit}`\n\nA part of {links}, and tested there.\n\n{cycles}{words}\n"
 
 
 def _ports(source: str) -> str:

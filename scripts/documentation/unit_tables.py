@@ -124,9 +124,8 @@ def cells(found: list[Row]) -> list[tuple[str, ...]]:
 
 
 def of_unit(module: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Columns and rows of the page of one unit."""
-    found = results.read(RESULT)["data"]
-    return CELLS[1:], [_cells(unit) for unit in found if unit["module"] == module and unit.keys() & PARTS]
+    """Columns and rows of the page of one unit, also if it is too large."""
+    return CELLS[1:], [_cells(unit) for unit in results.read(RESULT)["data"] if unit["module"] == module]
 
 
 def nodes() -> list[tuple[str, ...]]:

@@ -361,10 +361,10 @@ fn overused_links_are_rejected() {
 }
 
 #[test]
-fn words_of_at_most_four_groups_wait() {
-    // From the end of their fetch until all instructions have ended; the scheduler in rtl/ has room for four groups.
-    for (set, switch) in [("morphling-I", true), ("morphling-I", false), ("morphling-III", true)] {
-        let program = lookups(&parameters(set), &both_reuses(), 640, 1, switch);
+fn words_of_at_most_six_groups_wait() {
+    // From the end of their fetch until all instructions have ended; the scheduler in rtl/ has room for eight groups.
+    for switch in [true, false] {
+        let program = lookups(&parameters("morphling-I"), &both_reuses(), 1280, 1, switch);
         let mapped = map(&machine(), &program).expect("the program fits");
         let ends = |nodes: std::ops::Range<u32>| nodes.map(|node| mapped.timeline.ends[node as usize]);
         let groups = mapped.streams.groups.iter().map(|group| group.nodes.clone());
@@ -372,7 +372,7 @@ fn words_of_at_most_four_groups_wait() {
             groups.filter_map(|nodes| Some((ends(nodes.clone()).next()?, ends(nodes).max()?))).collect();
         let waiting = |now: i64| stays.iter().filter(|&&(from, until)| from <= now && now < until).count();
         let most = stays.iter().map(|&(now, _)| waiting(now)).max();
-        assert!(most <= Some(4), "{most:?} groups of {set}");
+        assert!(most <= Some(6), "{most:?} groups, with key switches: {switch}");
     }
 }
 

@@ -297,8 +297,8 @@ impl Writer<'_> {
     ) -> Result<(), SoftwareError> {
         let mut fetch = self.blank(Opcode::Fetch, &group);
         fetch.length = WORD_BYTES as u32;
-        // The scheduler stores the words of two groups. The next group's words are fetched after the blind rotation of
-        // the group before the previous one.
+        // The next group's words are fetched after the blind rotation of the group before the previous one. Those of
+        // earlier groups may still wait for key switches; six are the most.
         let earlier = self.streams.groups.len().checked_sub(2).map(|index| &self.streams.groups[index]);
         let waits = earlier.map(|group| Wait::all(group.rotation.unwrap_or(group.nodes.end - 1)));
         self.fetch = self.push(fetch, Unit::Dma, waits.into_iter().collect(), 0, 0, Priority::Rotation);
@@ -662,8 +662,9 @@ impl Writer<'_> {
         // All lane groups take as long as the one with most ciphertexts, so that no two access one set of banks.
         let most = (0..self.machine.lane_groups).map(served).max().unwrap_or(0);
         let rows = layout.sets * most * u64::from(switch_cycles(self.machine, &layout));
-        let cycles = (latency::first_digits(self.machine.depth) + rows) as u32;
         let sums = most * switch_blocks(self.machine, &layout) * self.vectors(sizes.lwe_dimension + 1);
+        let moves = self.machine.return_cycles(sums);
+        let cycles = (latency::first_digits(self.machine.depth) + rows.max(moves)) as u32;
         for tile in 0..tiles {
             let entry = tile % layout.tiles.entries;
             let mut load = self.blank(Opcode::LoadTile, group);
@@ -692,7 +693,7 @@ impl Writer<'_> {
                     waits.extend(ready.iter().copied());
                     waits.extend(self.free(Buffer::Sums));
                 }
-                let node = self.lanes(work, waits, (cycles, 0, sums), Priority::Rest);
+                let node = self.lanes(work, waits, (cycles, 0, 0), Priority::Rest);
                 last[lane as usize] = Some(node);
                 readers.push(Wait::all(node));
             }
@@ -721,8 +722,8 @@ pub fn switch_blocks(machine: &Morphling, layout: &Layout) -> u64 {
 }
 
 /// Cycles of a key switch of one ciphertext by the rows of one set: the digits of the mask elements, a vector at a
-/// time, then one vector product per row. Only a tile's first digits are waited for ([`latency::first_digits`]). Sums and mask elements are loaded with the rows; in the same bank, they
-/// alternate with them.
+/// time, then one vector product per row. Only a tile's first digits are waited for ([`latency::first_digits`]). Sums
+/// and mask elements are loaded with the rows; in the same bank, they alternate with them.
 fn switch_cycles(machine: &Morphling, layout: &Layout) -> u32 {
     let (rows, sizes) = (switch_rows(layout), &layout.sizes);
     let vectors = (sizes.lwe_dimension + 1).div_ceil(machine.lanes);
