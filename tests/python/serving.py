@@ -35,6 +35,14 @@ def reals(x):
     return x * x + 0.5
 
 
+@pf.program(x=pf.Int(0, 3))
+def turned(x):
+    return pf.lookup(x, [3, 0, 2, 1])
+
+
+many = turned.in_batches(8)
+
+
 @pf.program(x=pf.UInt(3).vector(200))
 def slow(x):
     for _ in range(20):

@@ -11,6 +11,7 @@ import pytest
 from polyfabric.accelerators import machine as accelerators
 from polyfabric.apps import programs
 from polyfabric.reports import plots, rows
+from polyfabric.schemes import ways
 from polyfabric.schemes.tfhe import named_parameters
 from polyfabric.studies.comparison import BATCH
 from rejects import rejects
@@ -88,12 +89,77 @@ def test_a_batch_of_inputs_keeps_a_tfhe_machine_busy():
     assert row["throughput_per_s"] > 8 / alone["seconds"]
 
 
+@pf.program(x=pf.Int(0, 15))
+def substituted(x):
+    return pf.lookup(x, [12, 5, 6, 11, 9, 0, 10, 13, 3, 14, 15, 8, 4, 7, 1, 2])
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("machine", ["f1", "osiris"])
 def test_a_batch_of_inputs_takes_a_slot_machine_as_long_as_one(machine):
-    few, many = (pf.compare(turned, [machine], batch=batch)["machines"][0] for batch in (64, 1 << 16))
+    few, many = (pf.compare(substituted, [machine], batch=batch)["machines"][0] for batch in (64, 1 << 16))
     assert many["latency_s"] == few["latency_s"]
     assert many["throughput_per_s"] == pytest.approx(1024 * few["throughput_per_s"])
+
+
+def test_this_computer_stands_next_to_the_machines():
+    report = pf.compare(substituted, ["cpu", "morphling"], parameters="auto", batch=1 << 16, widths="derived")
+    rows_of = {(row["machine"], row["scheme"], row["widths_are"]): row for row in report["machines"]}
+    machine = rows_of["morphling", "tfhe", "derived"]
+    tfhe, ckks = rows_of["cpu", "tfhe", "own"], rows_of["cpu", "ckks", "own"]
+    # The published widths of this machine fail.
+    assert [row["right"] for row in (rows_of["morphling", "tfhe", "own"], machine, tfhe, ckks)] == [
+        False,
+        True,
+        True,
+        True,
+    ]
+    assert (tfhe["area_mm2"], ckks["power_w"]) == (None, None)
+    # As the program's own estimates, which count an execution's preparations once for a batch.
+    alone = substituted.cost()
+    assert tfhe["parameters"] == alone["parameters"]
+    assert tfhe["times"][0][1] * tfhe["throughput_per_s"] > 2
+    few = substituted.in_batches(1).cost()
+    assert ckks["times"][0] == (1, pytest.approx(few["seconds"], rel=1.0))
+    assert ckks["times"][-1][0] == report["batch"] == 1 << 16
+    for pair in report["slots_faster"]:
+        least = pair["from"]
+        if pair["ckks"] == "cpu":
+            times = (machine if pair["tfhe"] == "morphling" else tfhe)["times"]
+            assert ways.seconds_of(times, least) > _seconds(ckks["times"], least)
+            assert ways.seconds_of(times, least - 1) <= _seconds(ckks["times"], least - 1)
+    assert {(pair["tfhe"], pair["ckks"]) for pair in report["slots_faster"]} >= {("cpu", "cpu"), ("morphling", "cpu")}
+    shown = report.table()
+    assert "cpu, TFHE" in shown
+    assert "cpu, CKKS" in shown
+    ((_, figure),) = plots.of(report)
+    curves = figure.axes[-1].lines
+    assert len(curves) == sum(row["right"] for row in report["machines"])
+    assert [tuple(point) for point in curves[0].get_xydata()] == [tuple(point) for point in machine["times"]]
+
+
+def _seconds(steps, batch):
+    """The time of a batch with CKKS, which grows in steps."""
+    return next(seconds for size, seconds in steps if batch <= size)
+
+
+def test_times_between_the_estimated_sizes_lie_on_lines():
+    times = [(1, 10.0), (8, 10.0), (16, 18.0)]
+    assert [ways.seconds_of(times, size) for size in (1, 4, 8, 12, 16, 24)] == [10, 10, 10, 14, 18, 26]
+    assert [ways.first_longer(times, seconds) for seconds in (9.0, 10.0, 14.0, 14.5, 26.0)] == [1, 9, 13, 13, 25]
+
+
+def test_this_computer_is_compared_for_batches_of_integers_alone(tmp_path, polyfabric):
+    for call in (
+        lambda: pf.compare("pbs", ["cpu"], parameters=SET, batch=8),
+        lambda: pf.compare(turned, ["cpu"]),
+    ):
+        with rejects(pf.errors.InputError, "cpu"):
+            call()
+    # A set of one scheme leaves the other without a row.
+    rows_of = pf.compare(turned, ["cpu"], parameters={"cpu": "ckks-lookup-762"}, batch=8)["machines"]
+    assert [("error" in row, row["scheme"]) for row in rows_of] == [(True, "tfhe"), (False, "ckks"), (False, "ckks")]
+    assert rows_of[1]["parameters"] == "ckks-lookup-762"
 
 
 def test_no_machine_at_all_is_an_error():

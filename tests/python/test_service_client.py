@@ -18,6 +18,7 @@ from typing import Any
 import polyfabric as pf
 import pytest
 from polyfabric.service.line import TRIALS, Line
+from polyfabric.service.sharing import Sharing
 from rejects import rejects
 from serving import serving, tokens_in
 
@@ -312,3 +313,89 @@ def test_the_example_client_reports_a_missing_service(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (1, "")
         assert error in done.stderr
         assert "Traceback" not in done.stderr
+
+
+# -- several requests in one ciphertext ---------------------------------------------------------------------------------
+
+
+class Batches:
+    """Executes batches, and records them. The first waits until all requests are there."""
+
+    def __init__(self, others: int = 0) -> None:
+        self.executed: list[list[int]] = []
+        self.waiting = threading.Barrier(others + 1)
+
+    def __call__(self, inputs: Any) -> tuple[list[int], list[int]]:
+        self.executed.append(inputs["x"])
+        if len(self.executed) == 1 and self.waiting.parties > 1:
+            self.waiting.wait(10)
+            time.sleep(0.1)
+        if -1 in inputs["x"]:
+            raise pf.errors.RunError("a fault")
+        return [x + 1 for x in inputs["x"]], [-x for x in inputs["x"]]
+
+
+def test_requests_that_wait_share_ciphertexts() -> None:
+    batches = Batches(others=5)
+    sharing = Sharing(8, batches)
+
+    def ask(first: int, count: int, *, wait: bool = True) -> Any:
+        if wait:
+            batches.waiting.wait(10)
+        return sharing.run({"x": list(range(first, first + count))}, count)
+
+    with ThreadPoolExecutor(6) as pool:
+        alone = pool.submit(ask, 0, 2, wait=False)
+        while not batches.executed:
+            time.sleep(0.01)
+        sizes = {10: 1, 20: 3, 30: 3, 40: 5, 50: 7}
+        others = {first: pool.submit(ask, first, count) for first, count in sizes.items()}
+        assert alone.result() == ([1, 2], [0, -1])
+        for first, count in sizes.items():
+            values = range(first, first + count)
+            assert others[first].result() == ([x + 1 for x in values], [-x for x in values])
+    assert batches.executed[0] == [0, 1]
+    assert all(len(own) <= 8 for own in batches.executed)
+    assert sorted(x for own in batches.executed for x in own) == [
+        0,
+        1,
+        *(x for f, n in sizes.items() for x in range(f, f + n)),
+    ]
+    assert len(batches.executed) < 6
+
+
+def test_a_fault_or_an_interrupt_leaves_later_requests_alone() -> None:
+    sharing = Sharing(8, Batches())
+    with pytest.raises(pf.errors.RunError):
+        sharing.run({"x": [-1]}, 1)
+    assert sharing.run({"x": [4]}, 1) == ([5], [-4])
+
+    def interrupted(_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    sharing._execute = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        sharing.run({"x": [1]}, 1)
+    sharing._execute = Batches()
+    assert sharing.run({"x": [7]}, 1) == ([8], [-7])
+
+
+def test_threads_with_few_inputs_share_a_ciphertext_on_slots(tmp_path: Path) -> None:
+    token = tokens_in(tmp_path, "acme")["acme"]
+    table = [3, 0, 2, 1]
+    with serving(tmp_path, "--params", "toy-10-lookup", programs=("many",)) as served:
+        remote = pf.RemoteServer(served.address, token, security=0)
+        assert remote.run("turned", x=[2, 1]) == [2, 0]
+        asked = [[at % 4, (at + 1) % 4][: 1 + at % 2] for at in range(8)]
+        with ThreadPoolExecutor(len(asked)) as pool:
+            found = list(pool.map(lambda own: remote.run("turned", x=own), asked))
+        assert found == [[table[x] for x in own] for own in asked]
+        # A whole batch, and one with a hook, are sent by themselves.
+        assert remote.run("turned", x=[0, 1, 2, 3, 0, 1, 2, 3]) == [*table, *table]
+        assert remote.run("turned", {"x": [3]}, progress=lambda *_: None) == [1]
+        for wrong in ([4], [], [0] * 9, 3):
+            with pytest.raises(pf.errors.InputError):
+                remote.run("turned", x=wrong)
+        runs = [line for line in served.audit() if line["action"] == "run"]
+        assert {line["outcome"] for line in runs} <= {200, 404}
+        assert len(runs) < len(asked) + 3

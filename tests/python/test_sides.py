@@ -135,6 +135,32 @@ def test_a_vector_of_slots_holds_one_element_of_a_batch() -> None:
         pf.Specification.from_bytes(json.dumps(given).encode())
 
 
+def test_a_batch_may_have_fewer_inputs() -> None:
+    rows = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3).vector(2))(
+        lambda x, y: {"x": pf.lookup(x, [2, 0, 3, 1]), "y": y + y}
+    )
+    batch = rows.in_batches(5)
+    client = pf.Client(pf.Specification.of(batch, "toy-10-lookup"), security=0)
+    server = pf.Server(batch, client.evaluation_key, parameters="toy-10-lookup")
+    x, y = np.array([1, 2, 0]), [[1, 2], [3, 0], [0, 1]]
+    answer = server.execute(client.encrypt(x=x, y=y))
+    found = client.decrypt(answer, inputs=3)
+    assert found == {"x": [0, 3, 2], "y": [[2, 4], [6, 0], [0, 2]]}
+    whole = client.decrypt(answer)
+    assert {name: values[:3] for name, values in whole.items()} == found
+    assert {len(values) for values in whole.values()} == {5}
+    for wrong in ({"x": [1], "y": y}, {"x": [], "y": []}, {"x": [1] * 6, "y": [[1, 1]] * 6}, {"x": 1, "y": [1, 1]}):
+        with pytest.raises(pf.errors.InputError):
+            client.encrypt(wrong)
+    for count in (0, 6, "3"):
+        with pytest.raises(pf.errors.InputError):
+            client.decrypt(answer, inputs=count)
+    # A sum needs all inputs of a batch.
+    total = pf.program(x=pf.Int(0, 3))(lambda x: pf.lookup(x, [2, 0, 3, 1])).in_batches(5, summed="result")
+    with pytest.raises(pf.errors.InputError):
+        pf.Client(pf.Specification.of(total, "toy-10-lookup"), security=0).encrypt(x=[1, 2])
+
+
 def test_a_violated_assumption_is_reported_by_the_programs_owner() -> None:
     """As documented: a client, which has no program, encrypts the input, and other numbers are decrypted."""
     program = pf.program(x=pf.Int(0, 7))(lambda x: pf.lookup((x * 3).assume(pf.Int(0, 9)), lambda v: v))
@@ -211,6 +237,8 @@ def test_a_specification_of_slots_does_not_hold_the_program(scheme: str) -> None
 def test_a_client_of_slots_decrypts_results_of_programs_only(sides: Any) -> None:
     client, server = sides["ckks"]
     answer = server.execute(client.encrypt(CASES["ckks"][1]))
+    with pytest.raises(pf.errors.InputError):
+        client.decrypt(answer, inputs=1)
     found = client.decrypt(answer)
     np.testing.assert_allclose(found, [0.75, 0.5625, 0.5, 1.5], atol=1e-6)
     # An answer with another's polynomial in it is none.

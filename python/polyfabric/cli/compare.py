@@ -22,13 +22,13 @@ from .console import out, print_json
 @click.option(
     "--on",
     metavar="M1,M2,..",
-    help="Machines by name, or files.toml of yours; default: all that support its scheme.",
+    help="Machines by name, or files.toml of yours; default: all that support its scheme. With --batch of your own program also cpu, this computer.",
 )
 @click.option(
     "--params",
     "parameters",
     metavar="SET",
-    help="Parameter set, or one for each machine: M1=SET,M2=SET. Default: a built-in program's own; for others, each machine chooses.",
+    help="Parameter set, or one for each machine: M1=SET,M2=SET. Default: a built-in program's own; for others auto, each machine's choice.",
 )
 @click.option(
     "--batch",

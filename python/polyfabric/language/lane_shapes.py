@@ -212,6 +212,15 @@ def in_batch(at: int, error: InputError) -> InputError:
     return InputError(f"item {at} of the batch: {error}")
 
 
+def results_of(value: Any, first: int, last: int) -> Any:  # noqa: ANN401 - whatever the program's function returns
+    """The results of some inputs of a batch, from those of all in the form in which the program's function returns them."""
+    if isinstance(value, tuple):
+        return tuple(own[first:last] for own in value)
+    if isinstance(value, dict):
+        return {name: own[first:last] for name, own in value.items()}
+    return value[first:last]
+
+
 def expect_column(program: str, name: str, kind: Type, given: Any, batch: int) -> list[Any]:  # noqa: ANN401 - whatever the user gave
     """One input of all items. Sets have no order, and dictionaries would give their keys."""
     needed = f"but a batch has {batch} of {kind}"
@@ -389,6 +398,23 @@ class LaneShapes:
             if real.name in inputs:
                 vectors |= self._packed_reals(real, inputs[real.name])
         return vectors
+
+    def fewer(self, inputs: Mapping[str, Any]) -> int | None:
+        """The number of inputs if they are fewer than a batch; `None` for a whole batch, or for what is none. A sum needs all inputs of a batch."""
+        if set(inputs) != set(self.inputs) or any(terminal.summed for terminal in self._returned):
+            return None
+        lists = all(
+            isinstance(own, list | tuple) or (isinstance(own, np.ndarray) and own.ndim) for own in inputs.values()
+        )
+        counts = {len(own) for own in inputs.values()} if lists else set()
+        return counts.pop() if len(counts) == 1 and max(counts) in range(1, self.batch) else None
+
+    def filled(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Inputs of a whole batch: the last of fewer ones is repeated. What cannot be is returned as it is."""
+        count = self.fewer(inputs)
+        if count is None:
+            return inputs
+        return {name: [*own, *[own[-1]] * (self.batch - count)] for name, own in inputs.items()}
 
     def _packed_reals(self, terminal: RealTerminal, given: Any) -> dict[str, Vector]:  # noqa: ANN401 - whatever the user gave
         """One input of real numbers of all items."""

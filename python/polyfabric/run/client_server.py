@@ -20,6 +20,7 @@ from ..errors import CancelledError, Error, FileError, InputError, ParameterErro
 from ..host.computer import workers
 from ..host.files import bytes_of, path_of, read_bytes, write_new
 from ..host.progress import expect_hook
+from ..language.lane_shapes import LaneShapes, results_of
 from ..language.shapes import gathered, value_of
 from ..language.traced import TracedProgram
 from ..schemes.context import LARGEST_KEY, STANDARD_SECURITY, ClientKey, Context, ServerKey, Values, content
@@ -100,18 +101,28 @@ class Client:
 
     def encrypt(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Ciphertexts:  # noqa: ANN401 - of the inputs' types
         """Encrypts inputs for the server, by keyword or in one dictionary. With a specification made with `public=True`, a subset is allowed;
-        combine it with the others' inputs: `ours | theirs`."""
+        combine it with the others' inputs: `ours | theirs`. A batch on slots may have fewer inputs, unless they are summed."""
         context = self._context
         given = _gathered(self.specification, inputs, named)
+        if isinstance(context.shapes, LaneShapes):
+            given = context.shapes.filled(given)
         flat = context.shapes.flatten(given, partly=context.public)
         if len(context.encrypted(flat)) < len(context.names(outputs=False)):
             return Encryptor(self.specification, self.public_key, security=0).encrypt(given)
         return encrypted(context, self._key, flat)
 
-    def decrypt(self, answer: Ciphertexts) -> Any:  # noqa: ANN401 - whatever the program's function returns
+    def decrypt(self, answer: Ciphertexts, *, inputs: int | None = None) -> Any:  # noqa: ANN401 - whatever the program's function returns
         """Decrypts an answer to what the program's function returns: one value, a tuple or a dictionary. Rejects values that no execution of
-        the program produces."""
-        return decrypted(self._context, self._key, answer)
+        the program produces. `inputs`: the number of inputs in a batch that had fewer, and so of results."""
+        shapes = self._context.shapes
+        if inputs is not None and not isinstance(shapes, LaneShapes):
+            raise InputError(
+                f"inputs={shown(inputs)}: {self.specification.program_name} takes no batch on slots; omit it"
+            )
+        if inputs is not None and (not isinstance(inputs, int) or not 1 <= inputs <= shapes.batch):
+            raise InputError(f"inputs={shown(inputs)}: give a number from 1 to {shapes.batch}, the inputs of a batch")
+        value = decrypted(self._context, self._key, answer)
+        return value if inputs is None else results_of(value, 0, inputs)
 
     def to_bytes(self) -> bytes:
         """The secret key, which decrypts everything."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from math import floor, log2
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from ..errors import Error
 from ..host import memory
 from ..host.computer import cores
 from ..host.units import bytes_text, scaled
+from ..language.program import repeated
 from .options import PlanOptions
 from .tfhe import TfhePlan
 
@@ -55,7 +57,7 @@ class Ways:
     @classmethod
     def of(cls, single: TfheProgram, batch: int, on_slots: Plan | Error) -> Ways:
         """The ways for `batch` inputs. `single` is the program on one input, `on_slots` the plan of the batch on slots, or why there is none."""
-        tfhe = _tfhe(single, batch)
+        tfhe, times = _tfhe(single, batch)
         if isinstance(on_slots, Error):
             return cls(batch, tfhe, None, TFHE, f"slots do not take it: {on_slots}", None, None)
         at_once = on_slots.processor_seconds()
@@ -69,7 +71,7 @@ class Ways:
         lanes = 2 * int(on_slots.parameter_figures["slots"])
         if tfhe is None:
             return cls(batch, None, slots, SLOTS, "no parameter set of TFHE fails rarely enough", 1, lanes)
-        least = floor(slots.seconds * batch / tfhe.seconds) + 1
+        least = first_longer(times, slots.seconds)
         least_of_ring = least if least <= lanes else None
         if not memory.allows(slots.memory_bytes):
             why = f"slots need {bytes_text(slots.memory_bytes)} of memory"
@@ -82,16 +84,58 @@ class Ways:
         return asdict(self)
 
 
-def _tfhe(single: TfheProgram, batch: int) -> Way | None:
-    """The batch with TFHE; `None` if no parameter set suffices, as for one lookup of 256 values."""
+def _tfhe(single: TfheProgram, batch: int) -> tuple[Way | None, Times]:
+    """The batch with TFHE, and the times by size; none if no parameter set suffices, as for one lookup of 256 values."""
     try:
         plan = TfhePlan.make(single, PlanOptions(security=0))
+        times = times_with_tfhe(plan)
     except Error:
-        return None
-    return Way(
+        return None, []
+    way = Way(
         plan.parameters.name,
-        batch * plan.processor_seconds() / cores(),
+        seconds_of(times, batch),
         plan.memory_bytes,
         plan.key_bytes,
         plan.log2_failure + log2(batch),
     )
+    return way, times
+
+
+COPIES = 16
+"""Inputs a processor in the largest timed batch with TFHE. From half of it on, lookups are executed in SIMD lanes."""
+
+MOST_LOOKUPS = 1 << 12
+"""Lookups of the largest timed batch. With more, what an execution does once for all inputs takes little of its time."""
+
+Times = list[tuple[float, float]]
+"""Sizes of batches, ascending, with their seconds. Between two sizes, and beyond the last, the time follows the line through both."""
+
+
+def times_with_tfhe(plan: TfhePlan) -> Times:
+    """The seconds of a batch of inputs of the plan's program, on all processors. An execution transforms the keys once, for all inputs."""
+    program, alone = plan.program, plan.processor_seconds() / cores()
+    copies = min(COPIES * cores(), MOST_LOOKUPS // max(plan.kernel.lookups, 1))
+    if program.function is None or copies < 2:
+        return [(1, alone), (2, 2 * alone)]
+    times: Times = [(1, alone)]
+    for size in sorted({copies // 2, copies} - {1}):
+        # Each input as rarely wrong as alone.
+        failure = min(0.0, plan.log2_failure + log2(size) + 1)
+        options = PlanOptions(parameters=plan.parameters.name, security=0, max_failure=failure)
+        planned = TfhePlan.make(repeated(program, size), options)
+        times.append((size, planned.processor_seconds() / cores()))
+    return times
+
+
+def seconds_of(times: Times, batch: int) -> float:
+    """The time of a batch."""
+    (first, start), (last, end) = next((pair for pair in pairwise(times) if batch <= pair[1][0]), times[-2:])
+    return start + (batch - first) * (end - start) / (last - first)
+
+
+def first_longer(times: Times, seconds: float) -> int:
+    """The smallest batch that takes longer than `seconds`."""
+    if times[0][1] > seconds:
+        return 1
+    (first, start), (last, end) = next((pair for pair in pairwise(times) if seconds < pair[1][1]), times[-2:])
+    return floor(last if end <= start else first + (seconds - start) * (last - first) / (end - start)) + 1

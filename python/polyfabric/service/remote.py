@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError, RunError, shown
 from ..host.files import made_folder, path_of
 from ..host.progress import expect_hook
+from ..language.lane_shapes import LaneShapes
 from ..language.program import TfheProgram
 from ..language.shapes import gathered
 from ..language.traced import TracedProgram
@@ -27,6 +28,7 @@ from ..run.store import CHECKSUM
 from ..schemes.context import LARGEST_KEY, STANDARD_SECURITY
 from ..schemes.plan import Plan
 from .connection import BUSY, Answer, Connection
+from .sharing import Sharing
 
 if TYPE_CHECKING:
     from ..host.progress import ProgressHook
@@ -68,10 +70,11 @@ class RemoteServer:
         self._security, self._max_key_bytes = security, max_key_bytes
         self._clients: dict[str, Client] = {}
         self._plans: dict[TracedProgram, Plan] = {}
+        self._sharing: dict[str, Sharing] = {}
         self._sent: Counter[str] = Counter()
         """How often each program's evaluation key has been sent."""
         self._lock = Lock()
-        """Guards the three, so that one key is made and sent for each program."""
+        """Guards all four, so that one key is made and sent for each program."""
 
     def __repr__(self) -> str:
         return f"<remote server {self._address}>"
@@ -109,13 +112,18 @@ class RemoteServer:
         `program` is the program's name. If you have the program itself, the server's must have the same hash, and inputs that break one of its
         promises are rejected. The first call makes the keys and sends the evaluation key. `progress(stage, done, total)` is called now and then;
         its exceptions cancel the execution.
+
+        A batch on slots may have fewer inputs than the program's. Requests that wait for each other in several threads then share a ciphertext,
+        except those with `progress`.
         """
         expect_hook(progress)
         if isinstance(program, TracedProgram):
             given = gathered(program.name, program.inputs, inputs, named, "run", ["progress"])
             client = self.client(program.name)
             planned = self._expect_same(program, client.specification)
-            planned.evaluate(planned.program.flatten(given))
+            shapes = planned.program.shapes
+            whole = shapes.filled(given) if isinstance(shapes, LaneShapes) else given
+            planned.evaluate(planned.program.flatten(whole))
             name = program.name
         else:
             name, client = program, self.client(program)
@@ -124,7 +132,25 @@ class RemoteServer:
                 raise InputError(
                     f"{name}: inputs are given as a dictionary and as keywords; give all of them in one way"
                 )
-        return client.decrypt(self.execute(name, client.encrypt(given), progress=progress))
+        shapes = client.specification.context.shapes
+        count = shapes.fewer(given) if isinstance(shapes, LaneShapes) else None
+        if count is None or progress is not None:
+            return client.decrypt(self.execute(name, client.encrypt(given), progress=progress), inputs=count)
+        # Found before they share a ciphertext with others.
+        shapes.flatten(shapes.filled(given))
+        return self._shared(name, shapes.batch).run({own: list(given[own]) for own in shapes.inputs}, count)
+
+    def _shared(self, name: str, most: int) -> Sharing:
+        """What the threads with few inputs of a program share."""
+
+        def execute(inputs: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the program's types
+            client = self.client(name)
+            return client.decrypt(self.execute(name, client.encrypt(inputs)))
+
+        with self._lock:
+            if name not in self._sharing:
+                self._sharing[name] = Sharing(most, execute)
+            return self._sharing[name]
 
     def execute(self, program: str, request: Ciphertexts, *, progress: ProgressHook | None = None) -> Ciphertexts:
         """The server's answer to encrypted inputs, which may come from several parties. Sends the evaluation key if the server lacks it.

@@ -37,9 +37,10 @@ def compare(
     for its scheme. The report has throughput, latency, ratios per mm², W and GB/s, and what bounds each machine.
 
     With `batch`, a built-in program is timed on so many ciphertexts, and your own program on integers on so many inputs, on all machines:
-    on those for TFHE up to 64 inputs one after another, on those for CKKS all of a ciphertext at once.
+    on those for TFHE up to 64 inputs one after another, on those for CKKS all of a ciphertext at once. Rows of "cpu", estimates for this
+    computer, stand next to them, with the batch from which CKKS is faster in each place, and the curves of time over the batch in the plot.
 
-    `parameters` is a set for all machines, or a set by machine. Nothing is encrypted, so any security and noise is accepted; the failure
+    `parameters` is a set for all machines, or a set by machine; "auto" lets it choose. Nothing is encrypted, so any security and noise is accepted; the failure
     probability with the machine's arithmetic is reported with its time. If a machine cannot run the program, its row has the reason as
     `error`, or `set_refused` if the set is the reason. With `widths="derived"`, each machine has a second row, with the fixed-point
     widths that `polyfabric widths` derives for it and the set. `readings` apply to the machines that have them.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,20 @@ from .. import _native
 from ..accelerators import machine as accelerators
 from ..accelerators.machine import Kernel, Machine, multiplier_bits
 from ..apps import programs
-from ..errors import Error, InputError, MachineError, ParameterError, SecurityWarning
+from ..errors import Error, InputError, MachineError, SecurityWarning
 from ..host.names import suggestion
 from ..host.progress import ProgressHook
-from ..language.lane_shapes import MOST_BATCH
-from ..language.program import repeated
 from ..reports import Report
-from ..run.runnable_programs import Program, TfheProgram
+from ..run.runnable_programs import Program
 from ..schemes.lanes import LanePlan
 from ..schemes.options import DERIVED, OWN, PlanOptions
 from ..schemes.plan import Plan
 from ..schemes.rns import RnsPlan
 from ..schemes.tfhe import TfhePlan
+from .inputs import CPU, RIGHT, Inputs, here, or_reason, slots_faster
+
+AUTO = "auto"
+"""As parameters: each place chooses."""
 
 BATCH = 1920
 """Batch of a built-in TFHE program: long enough to make the ends negligible, and a multiple of the usual batches."""
@@ -41,11 +42,18 @@ def compared(
 ) -> Report:
     """See `studies.compare`."""
     on_slots = programs.is_on_slots(program)
-    work = None if batch is None else _Inputs.of(program, batch)
-    chosen = [_load(machine, readings) for machine in on] or _all_of(None if work else on_slots, readings)
+    work = None if batch is None else Inputs.of(program, batch)
+    if CPU in on and work is None:
+        raise InputError(
+            f"{CPU}: the time of this computer is estimated next to machines for batches of your own programs on integers; add --batch (batch=), or "
+            "ask for the program's own estimate, `polyfabric run PROGRAM --cost`"
+        )
+    chosen = [_load(machine, readings) for machine in on if machine != CPU]
+    if not on:
+        chosen = _all_of(None if work else on_slots, readings)
     _expect_known(readings, chosen)
     labels = _labels(chosen)
-    sets = _sets(parameters, labels)
+    sets = _sets(parameters, labels if work is None else [*labels, CPU])
     if widths == DERIVED and on_slots:
         raise InputError(
             "--widths derived: widths are derived for TFHE; products of residues are exact, omit the option"
@@ -54,11 +62,13 @@ def compared(
     for done, (machine, label) in enumerate(zip(chosen, labels, strict=True)):
         if progress is not None:
             progress("compare", done, len(chosen))
-        what: str | Program | _Inputs = work or program
+        what: str | Program | Inputs = work or program
         own = {"machine": label, **_row(machine, what, sets[label], batch, on_slots=on_slots)}
         rows.append(own)
         if widths == DERIVED and not machine.on_slots:
             rows.append({"machine": label, **_derived_row(machine, what, sets[label], batch, own)})
+    if work is not None and (not on or CPU in on):
+        rows += here(work, sets[CPU])
     if progress is not None:
         progress("compare", len(chosen), len(chosen))
     if all("error" in row for row in rows):
@@ -68,44 +78,12 @@ def compared(
             reasons.setdefault(row["error"], {})[row["machine"]] = None
         reason = "; ".join(f"{', '.join(names)}: {error}" for error, names in reasons.items())
         raise MachineError(f"no machine has a result; {reason}")
-    return Report(
-        "comparison",
-        {"program": program if isinstance(program, str) else program.name, "widths": widths, "machines": rows},
-    )
-
-
-MOST_COPIES = 64
-"""Largest number of inputs that a TFHE machine's schedule takes: enough to keep its units busy."""
-
-
-@dataclass(frozen=True)
-class _Inputs:
-    """A batch of inputs of one program on integers: with TFHE one after another, with CKKS at once."""
-
-    program: TfheProgram
-    batch: int
-
-    @classmethod
-    def of(cls, program: str | Program, batch: int) -> _Inputs | None:
-        """The batch of a program of the user's; `None` for others, whose batches are of ciphertexts."""
-        if isinstance(program, str):
-            if program in programs.known() or programs.is_on_slots(program):
-                return None
-            program = programs.load(program)
-        return cls(program, batch) if isinstance(program, TfheProgram) else None
-
-    @property
-    def name(self) -> str:
-        """The program's name."""
-        return self.program.name
-
-    def on(self, machine: Machine) -> tuple[Program, int]:
-        """The program that a machine executes, and its number of inputs."""
-        if machine.on_slots:
-            count = min(self.batch, MOST_BATCH)
-            return self.program.in_batches(count), count
-        count = min(self.batch, MOST_COPIES)
-        return repeated(self.program, count), count
+    data = {"program": program if isinstance(program, str) else program.name, "widths": widths, "machines": rows}
+    if work is not None:
+        for row in rows:
+            row["right"] = "error" not in row and row["log2_failure"] <= RIGHT
+        data |= {"batch": work.at_once, "slots_faster": slots_faster(rows)}
+    return Report("comparison", data)
 
 
 def _all_of(on_slots: bool | None, readings: Sequence[str]) -> list[Machine]:
@@ -137,32 +115,30 @@ def _labels(chosen: Sequence[Machine]) -> list[str]:
 
 
 def _sets(parameters: str | Mapping[str, str] | None, names: Sequence[str]) -> dict[str, str | None]:
-    """The parameter set of each machine."""
+    """The parameter set of each place; `None` where it chooses."""
     if not isinstance(parameters, Mapping):
-        return dict.fromkeys(names, parameters)
+        return dict.fromkeys(names, None if parameters == AUTO else parameters)
     for name in parameters:
         if name not in names:
             raise InputError(
                 f"--params {name}={parameters[name]}: {name!r} is not one of the machines; {suggestion(name, names)}"
             )
-    return {name: parameters.get(name) for name in names}
+    return {name: None if parameters.get(name) == AUTO else parameters.get(name) for name in names}
 
 
 def _row(
-    machine: Machine, program: str | Program | _Inputs, parameters: str | None, batch: int | None, *, on_slots: bool
+    machine: Machine, program: str | Program | Inputs, parameters: str | None, batch: int | None, *, on_slots: bool
 ) -> dict[str, Any]:
     """The machine's figures for the program, or the reason why there are none."""
-    row: dict[str, Any] = {"title": machine.to_dict()["title"], "widths_are": OWN}
-    try:
-        if not isinstance(program, _Inputs):
-            machine.expect_executes(program if isinstance(program, str) else program.name, on_slots=on_slots)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SecurityWarning)
-            if isinstance(program, _Inputs):
-                return {**row, **_timed_inputs(machine, program, parameters)}
-            return {**row, **_timed(machine, program, parameters, batch)}
-    except Error as error:
-        return {**row, "error": str(error), "set_refused": parameters is not None and isinstance(error, ParameterError)}
+
+    def timed() -> dict[str, Any]:
+        if isinstance(program, Inputs):
+            return _timed_inputs(machine, program, parameters)
+        machine.expect_executes(program if isinstance(program, str) else program.name, on_slots=on_slots)
+        return _timed(machine, program, parameters, batch)
+
+    row = {"title": machine.to_dict()["title"], "widths_are": OWN, "estimated": False}
+    return or_reason(row, timed, parameters)
 
 
 def _timed(machine: Machine, program: str | Program, parameters: str | None, batch: int | None) -> dict[str, Any]:
@@ -182,15 +158,23 @@ def _timed(machine: Machine, program: str | Program, parameters: str | None, bat
     return _figures(machine, planned, found, rate, of, latency)
 
 
-def _timed_inputs(machine: Machine, work: _Inputs, parameters: str | None) -> dict[str, Any]:
-    """Throughput of a batch, and latency of the smallest: of one input with TFHE, of the batch with CKKS."""
+def _timed_inputs(machine: Machine, work: Inputs, parameters: str | None) -> dict[str, Any]:
+    """Throughput of a batch, and latency of the smallest: of one input with TFHE, of a ciphertext with CKKS."""
     program, count = work.on(machine)
     planned = _planned(program, parameters, None, machine)
     found = machine.simulate(planned).to_dict()
-    alone = found
-    if not machine.on_slots:
-        alone = machine.simulate(_planned(work.program, found["parameters"], None, machine)).to_dict()
-    return _figures(machine, planned, found, count / found["seconds"], "inputs", alone["latency_s"])
+    if machine.on_slots:
+        few = _planned(work.program.in_batches(1), parameters, None, machine)
+        times = work.together(
+            planned, few, lambda own: (found if own is planned else machine.simulate(own))["latency_s"]
+        )
+    else:
+        alone = machine.simulate(_planned(work.program, found["parameters"], None, machine))
+        rate, latency = count / found["seconds"], alone["latency_s"]
+        # Units are idle until enough inputs keep them busy.
+        busy = max(1.0, rate * latency)
+        times = work.one_by_one([(1, latency), (busy, latency), (2 * busy, 2 * busy / rate)])
+    return {**_figures(machine, planned, found, times["throughput_per_s"], "inputs", times["latency_s"]), **times}
 
 
 def _figures(
@@ -246,7 +230,7 @@ def _arithmetic(machine: Machine, planned: TfhePlan) -> dict[str, Any]:
 
 
 def _derived_row(
-    machine: Machine, program: str | Program | _Inputs, parameters: str | None, batch: int | None, own: dict[str, Any]
+    machine: Machine, program: str | Program | Inputs, parameters: str | None, batch: int | None, own: dict[str, Any]
 ) -> dict[str, Any]:
     """The machine's row with widths derived for the set, and their cost relative to its own."""
     base = {"title": own["title"], "widths_are": DERIVED}
