@@ -109,11 +109,11 @@ def _areas(machine: dict[str, Any]) -> dict[str, float]:
 
 
 def batches() -> Drawing:
-    """Time of a batch on every machine that decrypts it right: of TFHE one input after another, of CKKS at once."""
+    """Time of a batch in every place that decrypts it right: of TFHE one input after another, of CKKS at once."""
     data = results.read("compare-batch")["data"]
-    rows = [row for row in data["machines"] if row["log2_failure"] <= -128]
-    left, right, top, bottom, most, least, longest = 90, 700, 60, 330, 1 << 16, 1e-3, 100.0
-    d = Drawing(860, 390, "Time of a batch by its size, on five machines")
+    places = [row for row in data["machines"] if row["right"]]
+    left, right, top, bottom, most, least, longest = 90, 680, 60, 380, data["batch"], 1e-3, 1000.0
+    d = Drawing(860, 440, "Time of a batch by its size, on five machines, a CPU and a GPU")
     d.text(24, 28, "seconds for a batch of lookups in a table of 16 entries", size=16, bold=True, anchor="start")
 
     def x(count: float) -> float:
@@ -122,22 +122,26 @@ def batches() -> Drawing:
     def y(seconds: float) -> float:
         return bottom - (bottom - top) * math.log(seconds / least) / math.log(longest / least)
 
-    for seconds in (0.001, 0.01, 0.1, 1, 10, 100):
+    for seconds in (0.001, 0.01, 0.1, 1, 10, 100, 1000):
         d.rule(left, y(seconds), right, y(seconds), dashed=True)
         d.text(left - 8, y(seconds) + 4, f"{seconds:g} s", size=12, anchor="end")
     for count in (1, 16, 256, 4096, most):
         d.text(x(count), bottom + 20, f"{count:,}", size=12)
     d.text((left + right) / 2, bottom + 42, "inputs", size=12, kind="faint")
-    for row in rows:
-        (name,) = (own for own in NAMES if own.lower() == row["machine"])
-        alone, rate = row["latency_s"], row["throughput_per_s"]
-        # A batch with CKKS takes as long as one input. With TFHE, units are idle until enough inputs keep them busy.
-        points = (
-            [(1, alone), (most, alone)] if row["slots"] else [(1, alone), (alone * rate, alone), (most, most / rate)]
-        )
-        d.curve([(x(count), y(seconds)) for count, seconds in points], KINDS[name])
-        label = f"{name}, {'CKKS' if row['slots'] else 'TFHE'}"
-        d.text(right + 8, y(points[-1][1]) + 4, label, size=12, anchor="start", kind=f"t{KINDS[name]}")
+    below = 0.0
+    for row in sorted(places, key=lambda row: -row["times"][-1][1]):
+        name = next((own for own in NAMES if own.lower() == row["machine"]), row["machine"].replace("pu", "PU"))
+        name = name[0].upper() + name[1:]
+        points = [(x(count), y(seconds)) for count, seconds in row["times"]]
+        kind = KINDS.get(name, "")
+        d.curve(points, kind)
+        below = max(below + 14, points[-1][1] + 4)
+        label = f"{name}, {row['scheme'].upper()}"
+        d.text(right + 8, below, label, size=12, anchor="start", kind=kind and f"t{kind}")
+    for pair in data["slots_faster"]:
+        if pair["tfhe"] == pair["ckks"] == "cpu" and pair["from"]:
+            (own,) = (row for row in places if (row["machine"], row["scheme"]) == ("cpu", "ckks"))
+            d.text(x(pair["from"]) - 6, y(own["times"][0][1]) - 8, f"{pair['from']:,}", size=12, anchor="end")
     return d
 
 

@@ -292,15 +292,28 @@ def side_by_side(found: Row) -> Rows:
 
 
 def both_kinds(found: Row) -> Rows:
-    """Machines that decrypt the program right: those for TFHE with derived widths, those for CKKS with their own."""
+    """Places that decrypt the program right. With derived widths, a machine has no less area and power than with its own."""
     made = []
+    published = {row["machine"]: row for row in found["machines"] if row["widths_are"] == "own" and "error" not in row}
     for row in found["machines"]:
         if "error" in row:
-            made.append((row["machine"], "", "", "", "refused"))
-        elif row["widths_are"] == "derived" or row["slots"]:
-            name = row["machine"] if row["slots"] else f"{row['machine']}, derived"
-            figures = (rows.number(row["throughput_per_s"]), rows.scaled(row["latency_s"], "s"))
-            made.append((name, row["parameters"], *figures, rows.probability(row["log2_failure"])))
+            made.append((row["machine"], row["scheme"].upper(), "", "", "", "", "refused"))
+        elif row["right"]:
+            derived, own = row["widths_are"] == "derived", published[row["machine"]]
+            name = f"{row['machine']}, derived" if derived else row["machine"]
+            area, power = own["area_mm2"], own["power_w"]
+            sign = ("< ", "> ") if derived else ("", "")
+            made.append(
+                (
+                    name,
+                    row["scheme"].upper(),
+                    rows.number(row["throughput_per_s"]),
+                    rows.scaled(row["latency_s"], "s"),
+                    sign[0] + rows.number(row["throughput_per_s"] / area) if area else "–",
+                    sign[1] + rows.scaled(power / row["throughput_per_s"], "J") if power else "–",
+                    rows.probability(row["log2_failure"]),
+                )
+            )
     return made
 
 
@@ -347,7 +360,7 @@ def widths_side_by_side(found: Row) -> Rows:
 
 
 SIDES = ("", "PBS a second", "latency of one", "per mm²", "per W", "per GB/s", "bound by", "a PBS fails")
-BOTH_KINDS = ("", "set", "inputs a second", "latency", "fails")
+BOTH_KINDS = ("", "scheme", "inputs a second", "latency", "per mm²", "energy each", "fails")
 CHOICES = ("choice", "ms", "made of")
 RANGED = ("Bootstrap", "T_mult,a/s", "T_Mv:128,a/s", "HELR-1024", "ResNet-20", "Sorting", "MLP", "LoLA", "LeNet")
 FAST = (

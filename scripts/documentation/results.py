@@ -187,8 +187,8 @@ def when(found: dict[str, Any]) -> str:
 
 
 def where(found: dict[str, Any]) -> str:
-    """The processor of a result, or nothing for a simulation, which gives the same on every processor."""
-    if found["command"].startswith(_SIMULATIONS):
+    """The processor of a result, or nothing for a simulation without estimates, which gives the same on every processor."""
+    if found["command"].startswith(_SIMULATIONS) and " --batch " not in found["command"]:
         return ""
     on = found["processor"]
     instructions = f", {', '.join(on['instructions'])}" if on["instructions"] else ""
