@@ -279,7 +279,7 @@ impl Xpu {
                 ("xpu0.fft0", _) => _ = seen.decomposed.insert(start),
                 ("xpu0.vpe_row0", _) => _ = seen.transformed.insert(start),
                 ("xpu0.ifft0", _) => {
-                    let inverse = plan.drains.iter().flatten().find(|inverse| inverse.operation == op.body_op);
+                    let inverse = plan.drains.iter().flatten().nth(op.body_op as usize);
                     if inverse.expect("of the plan").column == 0 {
                         seen.drained.insert(start);
                     }
@@ -287,9 +287,8 @@ impl Xpu {
                 _ => {
                     if let Some(row) = row("xpu0.decomposition") {
                         decompositions[row].insert(start);
-                        let forward = plan.forwards.iter().position(|forward| forward.operation == op.body_op);
-                        let half = halves[&iteration];
-                        cycles[start - 1].start = Some((wave, forward.expect("of the plan"), half));
+                        let (forward, half) = (op.body_op as usize, halves[&iteration]);
+                        cycles[start - 1].start = Some((wave, forward, half));
                     } else if let Some(row) = row("xpu0.accumulator") {
                         let to = &event.writes[0];
                         let cycles = start + to.first as usize..=start + to.last as usize;
