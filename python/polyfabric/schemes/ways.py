@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import floor, log2
 from typing import TYPE_CHECKING, Any
@@ -87,18 +87,12 @@ class Ways:
 def _tfhe(single: TfheProgram, batch: int) -> tuple[Way | None, Times]:
     """The batch with TFHE, and the times by size; none if no parameter set suffices, as for one lookup of 256 values."""
     try:
-        plan = TfhePlan.make(single, PlanOptions(security=0))
-        times = times_with_tfhe(plan)
+        found = OneByOne.of(single, PlanOptions(security=0))
     except Error:
         return None, []
-    way = Way(
-        plan.parameters.name,
-        seconds_of(times, batch),
-        plan.memory_bytes,
-        plan.key_bytes,
-        plan.log2_failure + log2(batch),
-    )
-    return way, times
+    plan, seconds = found.plan, seconds_of(found.times, batch)
+    failure = found.log2_failure + log2(batch)
+    return Way(plan.parameters.name, seconds, plan.memory_bytes, plan.key_bytes, failure), found.times
 
 
 COPIES = 16
@@ -111,20 +105,36 @@ Times = list[tuple[float, float]]
 """Sizes of batches, ascending, with their seconds. Between two sizes, and beyond the last, the time follows the line through both."""
 
 
-def times_with_tfhe(plan: TfhePlan) -> Times:
-    """The seconds of a batch of inputs of the plan's program, on all processors. An execution transforms the keys once, for all inputs."""
-    program, alone = plan.program, plan.processor_seconds() / cores()
-    copies = min(COPIES * cores(), MOST_LOOKUPS // max(plan.kernel.lookups, 1))
-    if program.function is None or copies < 2:
-        return [(1, alone), (2, 2 * alone)]
-    times: Times = [(1, alone)]
-    for size in sorted({copies // 2, copies} - {1}):
-        # Each input as rarely wrong as alone.
-        failure = min(0.0, plan.log2_failure + log2(size) + 1)
-        options = PlanOptions(parameters=plan.parameters.name, security=0, max_failure=failure)
-        planned = TfhePlan.make(repeated(program, size), options)
-        times.append((size, planned.processor_seconds() / cores()))
-    return times
+@dataclass(frozen=True)
+class OneByOne:
+    """A program with TFHE on batches of inputs, one after another, on all processors of this computer."""
+
+    plan: TfhePlan
+    """Of the largest timed batch: the set for many inputs may be another than for one."""
+    log2_failure: float
+    """log2 of the probability that a value of one input is wrong."""
+    times: Times
+
+    @classmethod
+    def of(cls, single: TfheProgram, options: PlanOptions) -> OneByOne:
+        """An execution transforms the keys once, for all inputs, so the time is estimated for one input and for two larger batches."""
+        plan = TfhePlan.make(single, options)
+        form, alone = plan.program, plan.processor_seconds() / cores()
+        copies = min(COPIES * cores(), MOST_LOOKUPS // max(plan.kernel.lookups, 1))
+        evenly = cls(plan, plan.log2_failure, [(1, alone), (2, 2 * alone)])
+        if form.function is None or copies < 2:
+            return evenly
+        times: Times = [(1, alone)]
+        try:
+            for size in sorted({copies // 2, copies} - {1}):
+                # Each input as rarely wrong as alone.
+                accepted = replace(options, max_failure=min(0.0, options.accepted_failure + log2(size)))
+                plan = TfhePlan.make(repeated(form, size), accepted)
+                times.append((size, plan.processor_seconds() / cores()))
+        except Error:
+            # Copies may have another form, which no set carries.
+            return evenly
+        return cls(plan, plan.log2_failure - log2(copies), times)
 
 
 def seconds_of(times: Times, batch: int) -> float:

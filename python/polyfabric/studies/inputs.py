@@ -22,8 +22,7 @@ from ..run.runnable_programs import Program, TfheProgram
 from ..schemes.lanes import LanePlan
 from ..schemes.options import OWN, PlanOptions
 from ..schemes.plan import Plan
-from ..schemes.tfhe import TfhePlan
-from ..schemes.ways import Times, first_longer, seconds_of, times_with_tfhe
+from ..schemes.ways import OneByOne, Times, first_longer, seconds_of
 
 CPU, GPU, *_ = HERE
 
@@ -107,9 +106,8 @@ def here(work: Inputs, parameters: str | None) -> list[Row]:
         return make_plan(work.program.in_batches(count), options)
 
     def one_by_one() -> Row:
-        planned: TfhePlan = make_plan(work.program, options)
-        failure = planned.noise.get("log2_failure_of_one", planned.noise["log2_failure"])
-        return {**_common(planned, failure), **work.one_by_one(times_with_tfhe(planned))}
+        found = OneByOne.of(work.program, options)
+        return {**_common(found.plan, found.log2_failure), **work.one_by_one(found.times)}
 
     def together(seconds: Callable[[LanePlan], float]) -> Row:
         whole = on_slots(work.at_once)
