@@ -238,6 +238,28 @@ def test_wide_features_are_compared_digit_by_digit() -> None:
         assert found == expected.tolist() == forest.evaluate(rows)[:, 0].tolist()
 
 
+@pytest.mark.parametrize("length", [15, 16, 17, 40])
+def test_long_paths_are_read_in_parts(length: int) -> None:
+    # A row leaves the chain at its first feature that is 0; two chains share their beginnings.
+    inner = np.arange(length)
+    feature = np.concatenate([inner, np.full(length + 1, -1)])
+    left, right = np.full((2, 2 * length + 1), -1)
+    left[:length], right[:length] = length + inner, inner + 1
+    right[length - 1] = 2 * length
+    values = np.arange(2 * length + 1)[:, None] % 3
+    tree = Tree(feature, np.full(2 * length + 1, 0.5), left, right, values)
+    ensemble = Ensemble((tree, tree), np.zeros(1), length)
+    grid = Grid.uniform(np.array([[0.0] * length, [1.0] * length]), 4)
+    from polyfabric.models.forest import EncryptedForest, Layout
+
+    forest = EncryptedForest.of(ensemble, grid, 5)
+    program = forest.program(Layout(4, (0, 0)))
+    rows = np.tril(np.ones((length + 1, length), dtype=int), -1)
+    found = [program.clear(row=row.tolist())[0] for row in rows]
+    assert found == [2 * int(values[min(length + reached, 2 * length), 0]) for reached in range(length + 1)]
+    assert found == forest.evaluate(rows)[:, 0].tolist()
+
+
 NETWORKS = {
     "rectifiers": (make_pipeline(StandardScaler(), MLPClassifier((12,), max_iter=600, random_state=0)), IRIS, 15),
     "hyperbolic tangents": (

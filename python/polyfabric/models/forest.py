@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ DIGITS = (4, 3, 2)
 
 LIMB_BITS = 6
 """Most bits of a value per sum; wider values are split into limbs."""
+
+LONGEST = 15
+"""Most answers on a path that a lookup of 16 values reads; the first answers of longer paths are read before."""
 
 SUMS = (63, 31)
 """Candidate limits of the sum in one ciphertext; `cheapest` takes the one with the fewest multiplications."""
@@ -393,6 +396,33 @@ def _answers(
     return answers[[order.index(i) for i in range(len(questions))]]
 
 
+Path: TypeAlias = dict[int, bool]
+"""By the index of an answer, whether it must be +1."""
+
+
+def _agreeing(answers: TfheValue, paths: Sequence[Path]) -> TfheValue:
+    """For each path the answers that agree less those that do not."""
+    rows = np.zeros((len(paths), answers.length), dtype=np.int64)
+    for row, path in zip(rows, paths, strict=True):
+        row[list(path)] = [1 if yes else -1 for yes in path.values()]
+    return cast(TfheValue, dot(rows, answers))
+
+
+def _shortened(answers: TfheValue, paths: list[Path]) -> TfheValue:
+    """Shortens `paths` to `LONGEST` answers each: one more answer, ±1, is whether all first ones of a longer path agree. Equal beginnings share it."""
+    while long := [at for at, path in enumerate(paths) if len(path) > LONGEST]:
+        begins = {at: tuple(sorted(paths[at].items())[: min(len(paths[at]) - LONGEST + 1, LONGEST)]) for at in long}
+        ordered = sorted(set(begins.values()), key=lambda begin: (len(begin), begin))
+        for at, begin in begins.items():
+            paths[at] = dict(paths[at].items() - begin) | {answers.length + ordered.index(begin): True}
+        parts = [answers]
+        for length in sorted(set(map(len, ordered))):
+            agreeing = _agreeing(answers, [dict(begin) for begin in ordered if len(begin) == length])
+            parts.append(lookup(agreeing, lambda total, length=length: 1 if total == length else -1))
+        answers = concat(*parts)
+    return answers
+
+
 def _sums(
     answers: TfheValue,
     questions: Sequence[tuple[int, int]],
@@ -401,22 +431,20 @@ def _sums(
 ) -> TfheValue:
     """Sums of the values of the reached leaves; each leaf comes with the index of its first output."""
     index = {question: i for i, question in enumerate(questions)}
+    paths: list[Path] = [{index[question]: yes for question, yes in leaf.answers.items()} for _, leaf in leaves]
+    answers = _shortened(answers, paths)
     parts: list[TfheValue] = []
     places: list[int] = []
     # Leaves with paths of equal length have sums of equal range.
-    for length in sorted({len(leaf.answers) for _, leaf in leaves}):
-        own = [(start, leaf) for start, leaf in leaves if len(leaf.answers) == length]
+    for length in sorted(set(map(len, paths))):
+        own = [(path, start, leaf) for path, (start, leaf) in zip(paths, leaves, strict=True) if len(path) == length]
         jobs = [
             (number, start + output, int(value))
-            for number, (start, leaf) in enumerate(own)
+            for number, (_, start, leaf) in enumerate(own)
             for output, value in enumerate(leaf.values)
             if value
         ]
-        paths = np.zeros((len(own), len(questions)), dtype=np.int64)
-        for number, (_, leaf) in enumerate(own):
-            for question, yes in leaf.answers.items():
-                paths[number, index[question]] = 1 if yes else -1
-        agreeing = cast(TfheValue, dot(paths, answers))
+        agreeing = _agreeing(answers, [path for path, _, _ in own])
         wanted = sorted({value for _, _, value in jobs})
         parts.append(
             lookup(
