@@ -53,7 +53,14 @@ def test_every_program_takes_its_recorded_operations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "by_hand", "most"), [("tfhe_square", "tfhe_product", 0.7), ("tfhe_distance", "tfhe_square", 1.2)]
+    ("program", "by_hand", "most"),
+    [
+        ("tfhe_square", "tfhe_product", 0.7),
+        ("tfhe_distance", "tfhe_square", 1.2),
+        ("tfhe_choice", "tfhe_choice_of_digits", 1.2),
+        ("tfhe_assignment", "tfhe_assignment_by_hand", 1.2),
+        ("tfhe_crc_of_bytes", "tfhe_crc_of_bits", 1.2),
+    ],
 )
 def test_a_program_costs_about_as_much_as_its_form_by_hand(program: str, by_hand: str, most: float) -> None:
     costs = [execution.plan(PROGRAMS[name]).kernel.multiplications for name in (program, by_hand)]

@@ -188,3 +188,35 @@ def test_the_s_box_of_aes() -> None:
     # FIPS 197, section 5.1.1 and figure 7.
     assert [module.S_BOX[byte] for byte in (0x53, 0x00, 0xFF)] == [0xED, 0x63, 0x16]
     assert list(module.s_box.run(state=[0x53, 0x00, 0xFF]).value) == [0xED, 0x63, 0x16]
+
+
+@pytest.mark.parametrize("kind", [pf.UInt(3), pf.SInt(4), pf.UInt(8), pf.SInt(8), pf.Int(-90, 100)])
+@pytest.mark.parametrize("tables", ["auto", "lookups", "wide"])
+def test_functions_of_one_small_integer_are_its_table(kind, tables) -> None:
+    def chain(x):
+        own = x.cast(pf.SInt(20)) - 100 if kind.wraps else x - 100
+        narrow = (x * 3).cast(pf.SInt(6))
+        return {
+            "square": own * own,
+            "product": (5 - own) * (2 * own + 1),
+            "power": own**3,
+            "wrapped": narrow * (narrow + 1),
+        }
+
+    program = pf.program(x=kind, tables=tables)(chain)
+    lo, hi = kind.bounds
+    for x in {lo, lo + 1, 0, (lo + hi) // 2, hi - 1, hi}:
+        own = x - 100
+        product = 3 * x
+        if kind.wraps:
+            bits = kind.bits
+            product &= (1 << bits) - 1
+            product -= (product >> (bits - 1) << bits) if kind.signed else 0
+        narrow = (product + 32) % 64 - 32
+        found = program.clear(x=x)
+        lowered = program.shaped(program.native.evaluate(program.flatten({"x": x})))
+        assert found == lowered
+        assert found["square"] == own * own
+        assert found["product"] == (5 - own) * (2 * own + 1)
+        assert (found["power"] - own**3) % (1 << 20) == 0
+        assert (found["wrapped"] - narrow * (narrow + 1)) % 64 == 0

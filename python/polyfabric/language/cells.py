@@ -18,7 +18,7 @@ from . import ranges
 from .place import place, refuse
 from .public_operands import Public
 from .ranges import Span
-from .types import Type
+from .types import MOST_CAST, Type
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -204,7 +204,12 @@ class Cells:
     def sign(self, *, boolean: bool) -> Cells:
         """+1 where an element is at least 0, else -1, by one lookup over the whole torus; with `boolean`, 1 and 0."""
         number = self.numbers()
-        return number.new(lambda builder: builder.sign(number.node, boolean))
+        made = number.new(lambda builder: builder.sign(number.node, boolean))
+        if ranges.size(number.span) <= MOST_CAST and number.element.kind == "integer":
+            # A table of the sign is one of the number.
+            signs = table(lambda value: int(value >= 0) if boolean else 1 if value >= 0 else -1, number)
+            self.tracer.looked_up[made.node] = (number, [signs], None)
+        return made
 
     def compared(self, op: str, other: Cells | Public) -> Cells:
         """Truth values of a comparison."""

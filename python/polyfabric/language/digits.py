@@ -22,6 +22,15 @@ from .types import MOST_INDEX, Type
 if TYPE_CHECKING:
     from .tracer import Tracer
 
+MOST_STEPS = 64
+"""Most operations of such a chain."""
+
+MOST_TABLED = 8
+"""Most bits of an integer of which a chain of operations with public numbers becomes one wide table."""
+
+LEAST_TABLED = 4
+"""Most bits of one for which a single lookup gives a digit of the chain's result."""
+
 BY_SIGNS = 10
 """Widest integers that are compared on slots by the signs of their digits."""
 
@@ -29,7 +38,7 @@ BY_SIGNS = 10
 class Digits:
     """A vector of integers, or a single one."""
 
-    __slots__ = ("handle", "length", "scalar", "span", "stride", "tracer", "truth", "width")
+    __slots__ = ("handle", "length", "of", "scalar", "span", "stride", "tracer", "truth", "width")
 
     def __init__(
         self,
@@ -54,6 +63,8 @@ class Digits:
         """Step between possible values of a range."""
         self.truth = truth
         """Whether they are truth values."""
+        self.of: tuple[Digits, Callable[[int], int], int] | None = None
+        """An integer of few bits, the function of it that this is by operations with public numbers and itself, and their number."""
 
     @property
     def bounds(self) -> Span:
@@ -105,7 +116,33 @@ class Digits:
         """The same values modulo 2^bits of another width."""
         if width == self.width:
             return self
-        return self.step(lambda builder: builder.integer_cast(self.handle, *width), span=self.span, stride=self.stride)
+        made = self.step(lambda builder: builder.integer_cast(self.handle, *width), span=self.span, stride=self.stride)
+        return made.function(self, lambda own: own)
+
+    @property
+    def root(self) -> tuple[Digits, Callable[[int], int], int]:
+        """An integer of few bits, if this is a function of one, the function, and its steps; else this value."""
+        return self.of or (self, lambda value: value, 0)
+
+    def function(self, operand: Digits, function: Callable[[int], int], steps: int = 1) -> Digits:
+        """This value, a function of the operand modulo 2^bits, as a function of the operand's root."""
+        root, own, before = operand.root
+        if root.width[0] <= MOST_TABLED and before + steps <= MOST_STEPS and self.tracer.slot_tables is None:
+            width = self.width
+            self.of = root, lambda value: ranges.wrapped(function(own(value)), width), before + steps
+        return self
+
+    def tabled(self, function: Callable[[int], int], width: Width, span: Span | None) -> Digits | None:
+        """A function of this value's root as one table; `None` if the root has too many bits for that, or lookups are asked for."""
+        root = self.root[0]
+        if root.width[0] > MOST_TABLED or self.tracer.slot_tables is not None:
+            return None
+        if root.width[0] > LEAST_TABLED:
+            if not self.tracer.wide_operations:
+                self.tracer.replaceable = True
+                return None
+            self.tracer.by_table = True
+        return root.table(function, width, span)
 
     def as_type(self, kind: Type) -> Digits:
         """The same values, with the digits of the type: for signed types the last digit has both bits."""
@@ -115,7 +152,9 @@ class Digits:
 
     def ranged(self, span: Span, stride: int = 1) -> Digits:
         """The same values, with a known range."""
-        return Digits(self.tracer, self.handle, scalar=self.scalar, span=span, stride=stride)
+        made = Digits(self.tracer, self.handle, scalar=self.scalar, span=span, stride=stride)
+        made.of = self.of
+        return made
 
     def operand(self, other: Digits | Public, width: Width) -> Digits:
         """Another operand in a width."""
@@ -150,7 +189,20 @@ class Digits:
         else:
             a, b, span = self.met(op, other)
         stride = ranges.stride(op, self.steps, other.steps)
-        return a.step(lambda builder: builder.integer_binary(op, a.handle, b.handle), b, span=span, stride=stride)
+        made = self._of_one_root(op, other, a.width, span) if isinstance(other, Digits) else None
+        if made is None:
+            made = a.step(lambda builder: builder.integer_binary(op, a.handle, b.handle), b, span=span, stride=stride)
+        if isinstance(other, Public) and other.scalar and op in ranges.RINGS:
+            of, number = ranges.RINGS[op], other.numbers[0]
+            made.function(self, (lambda own: of(number, own)) if swapped else (lambda own: of(own, number)))
+        return made
+
+    def _of_one_root(self, op: str, other: Digits, width: Width, span: Span | None) -> Digits | None:
+        """The product of two functions of one integer of few bits, as a table of it."""
+        (root, own, steps), (other_root, other_own, other_steps) = self.root, other.root
+        if op != "*" or steps + other_steps == 0 or root.handle != other_root.handle:
+            return None
+        return self.tabled(lambda value: own(value) * other_own(value), width, span)
 
     def compared(self, op: str, other: Digits | Public) -> Digits:
         """Truth values of a comparison."""
@@ -195,6 +247,12 @@ class Digits:
     def __pow__(self, exponent: int) -> Digits:
         span = self.span and ranges.power(self.span, exponent)
         own = self if span is None else self.as_(ranges.width(span))
+        _, of, steps = own.root
+        if exponent > 1 and steps:
+            # Python computes no more of the power than counts.
+            tabled = own.tabled(lambda value: pow(of(value), exponent, 1 << own.width[0]), own.width, span)
+            if tabled is not None:
+                return tabled
         return own.step(lambda builder: builder.integer_pow(own.handle, exponent), span=span)
 
     def power_modulo(self, exponent: int, modulus: int) -> Digits:

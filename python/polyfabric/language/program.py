@@ -307,7 +307,9 @@ def _cheapest_form(
         found = cheaper(found, "split")
     if found[1].converted:
         # Converting inputs to digits takes lookups; inputs in digits may be cheaper.
-        found = cheaper(found, found[1].form, found[1].converted)
+        form = found[1].form
+        found = cheaper(found, form, found[1].converted)
+        found = cheaper(found, form, inputs)
     if found[1].by_table:
         # Next to lookups, a table needs a set in which both take longer.
         found = cheaper(found, found[1].form, found[1].digits, operations=False)
@@ -394,8 +396,8 @@ def traced_in(
                 "returns real numbers that depend on no integer; leave unused integer parameters and comparisons out, for a program on reals alone",
             )
         )
-    tracer.by_table = tracer.builder.integer_operations_by_table()
-    tracer.replaceable = tracer.fixed or tracer.builder.integer_lookups_replaceable()
+    tracer.by_table |= tracer.builder.integer_operations_by_table()
+    tracer.replaceable |= tracer.fixed or tracer.builder.integer_lookups_replaceable()
     program = kind(tracer.builder.finish(), frozenset(scalars), function.__doc__, integers)
     program.function = function
     program.declared = inputs

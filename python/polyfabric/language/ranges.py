@@ -46,6 +46,13 @@ def bounds(of: Width) -> Span:
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
 
 
+def wrapped(number: int, of: Width) -> int:
+    """The number modulo 2^bits in a width."""
+    bits, signed = of
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if signed and number >> (bits - 1) else number
+
+
 def union(*spans: Span) -> Span:
     """The narrowest range that holds all of them."""
     return min(lo for lo, _ in spans), max(hi for _, hi in spans)
@@ -142,7 +149,7 @@ SPANS: dict[str, Callable[[Span, Span], Span]] = {
 }
 """The range of a result, by operation, for two operands with ranges."""
 
-RINGS = frozenset({"+", "-", "*"})
+RINGS: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 """Operations whose operands may be reduced modulo 2^bits of the result."""
 
 FUNCTIONS: dict[str, Callable[[int, int], int]] = {

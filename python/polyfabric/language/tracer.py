@@ -72,6 +72,8 @@ class Tracer(Asked):
             self.builder.integer_slot_tables(slot_tables)
         if wide_tables:
             self.builder.integer_wide_tables(wide_operations)
+        self.wide_operations = wide_tables and wide_operations
+        """Whether operations may become wide tables."""
         self.tabled = 1 << (MOST_INDEX if wide_tables else 8)
         """Up to this number of values a table in digits takes fewer lookups than products and remainders."""
         self.slot_tables = slot_tables

@@ -359,7 +359,8 @@ class TfheValue(Value):
             )
         own = lowering.split(self.form)
         made = own.as_((kind.width, kind.signed))
-        return TfheValue(Digits(self._tracer, made.handle, scalar=made.scalar, truth=kind.kind == "boolean"))
+        found = Digits(self._tracer, made.handle, scalar=made.scalar, truth=kind.kind == "boolean")
+        return TfheValue(found.function(own, lambda value: value))
 
     @means("assume")
     def assume(self, kind: Type) -> TfheValue:

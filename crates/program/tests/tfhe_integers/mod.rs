@@ -2,6 +2,7 @@
 //! documented lookups and levels?
 
 mod arithmetic;
+mod bit_sums;
 mod common;
 mod cost;
 mod others;

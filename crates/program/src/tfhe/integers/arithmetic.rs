@@ -349,6 +349,13 @@ impl Integers {
         Ok(self.add_forms(to, count, Some(digits), bits))
     }
 
+    pub(super) fn expect_condition(&self, op: &'static str, condition: IntegerId) -> Result<()> {
+        match self.kind(condition)? {
+            found if found == IntegerType::unsigned(1) => Ok(()),
+            found => Err(IntegerError::Needs { op, expected: "a condition, which is one bit", found }),
+        }
+    }
+
     /// The single bit `condition` with `count` elements.
     pub(super) fn condition(
         &mut self,
@@ -357,10 +364,7 @@ impl Integers {
         condition: IntegerId,
         count: usize,
     ) -> Result<Digit> {
-        let found = self.kind(condition)?;
-        if found != IntegerType::unsigned(1) {
-            return Err(IntegerError::Needs { op, expected: "a condition, which is one bit", found });
-        }
+        self.expect_condition(op, condition)?;
         let condition = match self.count(condition)? {
             own if own == count => condition,
             1 => self.take(builder, condition, &vec![0; count])?,

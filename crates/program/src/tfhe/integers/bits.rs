@@ -13,7 +13,7 @@ pub enum BitOperation {
 }
 
 impl BitOperation {
-    fn of(self, a: i64, b: i64) -> i64 {
+    pub(super) fn of(self, a: i64, b: i64) -> i64 {
         match self {
             Self::And => a & b,
             Self::Or => a | b,
@@ -35,8 +35,8 @@ impl Integers {
         b: IntegerId,
     ) -> Result<IntegerId> {
         let (a, b, Operands { kind, count }) = self.matched(builder, "bitwise operation", a, b)?;
-        if operation == BitOperation::Xor && self.all_in_bits(&[a, b])? {
-            return self.exclusive_or(builder, (a, b), (kind, count));
+        if self.is_on_bits(operation, a, b)? {
+            return self.bitwise_on_bits(builder, operation, (a, b), (kind, count));
         }
         let (x, y) = (self.carried(builder, a)?, self.carried(builder, b)?);
         let mut circuit = self.circuit(builder, count);
@@ -67,8 +67,8 @@ impl Integers {
         let turned = |(index, digit): (usize, &Digit)| Digit::combine(&[(-1, digit)], kind.base(index) - 1);
         let digits = digits.map(|digits| digits.iter().enumerate().map(turned).collect());
         let mut circuit = self.circuit(builder, count);
-        let mut turned = |bits: Vec<Digit>| -> Result<_> {
-            bits.iter().map(|bit| circuit.sum_of_bits(bit, &Digit::constant(1))).collect()
+        let mut turned = |mut bits: Vec<Digit>| -> Result<_> {
+            bits.iter_mut().map(|bit| circuit.sum_of_bits(bit, &mut Digit::constant(1))).collect()
         };
         let bits = bits.map(&mut turned).transpose()?;
         Ok(self.add_forms(kind, count, digits, bits))
@@ -82,6 +82,10 @@ impl Integers {
         let (kind, count) = (self.kind(a)?, self.count(a)?);
         if index >= kind.bits {
             return Err(IntegerError::Index { index: index as usize, length: kind.bits as usize });
+        }
+        if self.keeps_bits() && self.get(a)?.bits.is_some() {
+            let bit = self.bits(builder, a)?[index as usize].clone();
+            return Ok(self.add_forms(IntegerType::unsigned(1), count, None, Some(vec![bit])));
         }
         let digit = self.carried(builder, a)?[(index / DIGIT_BITS) as usize].clone();
         let place = index % DIGIT_BITS;
@@ -133,6 +137,10 @@ impl Integers {
         let (then, otherwise, Operands { kind, .. }) = self.matched(builder, op, then, otherwise)?;
         let (then, condition_wide, count) = self.stretched(builder, op, then, condition)?;
         let (otherwise, ..) = self.stretched(builder, op, otherwise, then)?;
+        self.expect_condition(op, condition)?;
+        if let Some(chosen) = self.chosen_bits(builder, condition_wide, (then, otherwise), (kind, count))? {
+            return Ok(chosen);
+        }
         let condition = self.condition(builder, op, condition_wide, count)?;
         let (x, y) = (self.carried(builder, then)?, self.carried(builder, otherwise)?);
         let mut circuit = self.circuit(builder, count);

@@ -36,7 +36,14 @@ impl Integers {
         a: IntegerId,
         b: IntegerId,
     ) -> Result<IntegerId> {
-        let (Operands { kind, count }, x, y) = self.pair(builder, "comparison", a, b)?;
+        let (a, b, Operands { kind, count }) = self.matched(builder, "comparison", a, b)?;
+        if matches!(comparison, Comparison::Equal | Comparison::NotEqual)
+            && let Some(equal) = self.equal_but_for_one_bit(builder, (a, b), count)?
+        {
+            let answer = self.add_forms(IntegerType::unsigned(1), count, None, Some(vec![equal]));
+            return if comparison == Comparison::Equal { Ok(answer) } else { self.not(builder, answer) };
+        }
+        let (x, y) = (self.carried(builder, a)?, self.carried(builder, b)?);
         let mut circuit = self.circuit(builder, count);
         let answer = match comparison {
             Comparison::Equal => circuit.equal(&x, &y)?,

@@ -72,13 +72,25 @@ impl Digit {
         .narrowed()
     }
 
-    /// This sum counted modulo 2: terms that occur twice cancel. `most` is the largest value of a node.
-    pub fn modulo_two(mut self, most: impl Fn(NodeId) -> Result<i64>) -> Result<Self> {
+    /// This sum counted modulo 2, as one that is not negative: terms that occur twice cancel. `range` gives the least and the greatest value of a node.
+    pub fn modulo_two(mut self, range: impl Fn(NodeId) -> Result<(i64, i64)>) -> Result<Self> {
         self.terms.iter_mut().for_each(|term| term.1 &= 1);
         self.terms.retain(|term| term.1 != 0);
-        (self.bias, self.lo) = (self.bias & 1, 0);
-        self.hi = self.terms.iter().try_fold(self.bias, |sum, term| Ok::<_, IntegerError>(sum + most(term.0)?))?;
+        let (mut lo, mut hi) = (0, 0);
+        for (node, _) in &self.terms {
+            let own = range(*node)?;
+            (lo, hi) = (lo + own.0, hi + own.1);
+        }
+        self.bias = (self.bias & 1) + 2 * ((1 - lo).max(0) / 2);
+        (self.lo, self.hi) = (lo + self.bias, hi + self.bias);
         Ok(self.narrowed())
+    }
+
+    /// Half of this digit, if it is twice a bit.
+    pub fn halved(&self) -> Option<Self> {
+        let even = self.bias % 2 == 0 && self.terms.iter().all(|term| term.1 % 2 == 0);
+        let terms = self.terms.iter().map(|(node, weight)| (*node, weight / 2)).collect();
+        (even && self.lo >= 0 && self.hi == 2).then_some(Self { terms, bias: self.bias / 2, lo: 0, hi: 1 })
     }
 
     /// Narrows the range of a public digit to its value.
@@ -102,6 +114,8 @@ pub(super) struct Circuit<'a> {
     pub count: usize,
     /// Whether lookups may use the whole torus.
     pub whole_torus: bool,
+    /// Whether tables are read by circuit bootstrapping.
+    pub wide_tables: bool,
 }
 
 type Result<T> = std::result::Result<T, IntegerError>;

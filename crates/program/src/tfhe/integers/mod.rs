@@ -7,7 +7,8 @@
 //! - Sums defer carries until a read: four or five addends cost one carry pass.
 //! - A lookup reads two packed digits, x · 4 + y: 16 values. A comparison reads differences from −15 to 15 on the whole torus.
 //! - A lookup of at most eight values gives two results (a digit and its carry) with one bootstrap.
-//! - With wide tables, what a table gives also has its bits, whose exclusive ors take no lookup (`bit_sums`).
+//! - Digits that a public shift splits, and what wide tables give, also have their bits: exclusive ors of these, and shifts by public amounts, take no
+//!   lookup (`bit_sums`).
 //!
 //! | operation on D digits | lookups |
 //! |---|---|
@@ -176,7 +177,7 @@ struct Integer {
     digits: Option<Vec<Digit>>,
     /// Cache of the carried digits.
     carried: Option<Vec<Digit>>,
-    /// With wide tables: all bits, as sums that count modulo 2.
+    /// All bits, as sums that count modulo 2, if something gave them.
     bits: Option<Vec<Digit>>,
 }
 
@@ -261,12 +262,17 @@ impl Integers {
         digits: Option<Vec<Digit>>,
         bits: Option<Vec<Digit>>,
     ) -> IntegerId {
+        // Public bits are public digits.
+        let public = |bits: &Vec<Digit>| bits.iter().map(Digit::public).collect::<Option<Vec<i64>>>();
+        let number = |pair: &[i64]| Digit::constant(pair.iter().rev().fold(0, |sum, bit| 2 * sum + bit));
+        let digits = digits.or_else(|| Some(public(bits.as_ref()?)?.chunks(DIGIT_BITS as usize).map(number).collect()));
         self.values.push(Integer { kind, count, digits, carried: None, bits });
         IntegerId(self.values.len() as u32 - 1)
     }
 
     fn circuit<'a>(&'a mut self, builder: &'a mut Builder, count: usize) -> Circuit<'a> {
-        Circuit { builder, norms: &mut self.norms, count, whole_torus: self.slot_tables.is_none() }
+        let (whole_torus, wide_tables) = (self.slot_tables.is_none(), self.wide_tables);
+        Circuit { builder, norms: &mut self.norms, count, whole_torus, wide_tables }
     }
 
     /// An encrypted input of `count` integers: all first digits, then all second digits, and so on.

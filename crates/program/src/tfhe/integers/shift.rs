@@ -5,7 +5,7 @@
 //! digit gives the part that moves; the part that stays is the difference.
 
 use super::digit::{Circuit, Digit};
-use super::{BASE, DIGIT_BITS, Integer, IntegerError, IntegerId, IntegerType, Integers, Result};
+use super::{BASE, DIGIT_BITS, IntegerError, IntegerId, IntegerType, Integers, Result};
 use crate::tfhe::homomorphic::Builder;
 
 /// Direction of a shift, and whether it rotates.
@@ -90,14 +90,22 @@ impl Integers {
         a: IntegerId,
         amount: Amount,
     ) -> Result<IntegerId> {
-        let moved = match (amount, self.get(a)?) {
-            (Amount::Public(amount), Integer { kind, bits: Some(bits), .. }) => {
-                Some(moved_bits(direction, *kind, bits, amount))
-            }
+        let (kind, count) = (self.kind(a)?, self.count(a)?);
+        let splits =
+            matches!(amount, Amount::Public(amount) if self.keeps_bits() && splits_digits(kind, direction, amount));
+        if let Amount::Public(amount) = amount
+            && splits
+            && !self.gives_bits(a)?
+        {
+            let doubled = self.split_into_bits(builder, a)?;
+            return self.moved(builder, direction, a, amount, &doubled);
+        }
+        let moved = match (amount, &self.get(a)?.bits) {
+            (Amount::Public(amount), Some(bits)) => Some(moved_bits(direction, kind, bits, amount)),
             _ => None,
         };
-        if moved.is_some() && !self.has_digits(a)? {
-            return Ok(self.add_forms(self.kind(a)?, self.count(a)?, None, moved));
+        if moved.is_some() && (splits || !self.has_digits(a)?) {
+            return Ok(self.add_forms(kind, count, None, moved));
         }
         let shifted = match amount {
             Amount::Public(_) => self.shift_digits(builder, direction, a, amount)?,
@@ -115,6 +123,27 @@ impl Integers {
             self.values[shifted.0 as usize].bits = moved;
         }
         Ok(shifted)
+    }
+
+    /// `a`, which has bits, shifted across digits, with twice each of its bits.
+    fn moved(
+        &mut self,
+        builder: &mut Builder,
+        direction: Direction,
+        a: IntegerId,
+        amount: u64,
+        doubled: &[Digit],
+    ) -> Result<IntegerId> {
+        let (kind, count, bits) = (self.kind(a)?, self.count(a)?, self.bits(builder, a)?);
+        let (bits, doubled) =
+            (moved_bits(direction, kind, &bits, amount), moved_bits(direction, kind, doubled, amount));
+        let pairs = bits.chunks(DIGIT_BITS as usize).zip(doubled.chunks(DIGIT_BITS as usize));
+        let digits = pairs.map(|(bits, doubled)| match doubled {
+            [_, high] => Digit::combine(&[(1, &bits[0]), (1, high)], 0),
+            _ => bits[0].clone(),
+        });
+        let digits = digits.collect();
+        Ok(self.add_forms(kind, count, Some(digits), Some(bits)))
     }
 
     fn shift_digits(
@@ -216,6 +245,15 @@ impl Integers {
         };
         let digits = high.iter().zip(&low).enumerate().map(sum).collect();
         Ok(self.add_value(kind, count, digits))
+    }
+}
+
+/// Whether a public shift or rotation splits digits of encrypted bits.
+fn splits_digits(kind: IntegerType, direction: Direction, amount: u64) -> bool {
+    let width = u64::from(kind.bits);
+    match direction.round() {
+        true => !amount.is_multiple_of(width) && (amount % width % 2 == 1 || width % 2 == 1),
+        false => amount < width && amount % 2 == 1,
     }
 }
 
