@@ -156,6 +156,9 @@ def test_this_computer_is_compared_for_batches_of_integers_alone(tmp_path, polyf
     ):
         with rejects(pf.errors.InputError, "cpu"):
             call()
+    one = pf.compare(turned, ["cpu"], batch=1)
+    assert {pair["from"] for pair in one["slots_faster"]} <= {None, 1}
+    assert plots.of(one)
     # A set of one scheme leaves the other without a row.
     rows_of = pf.compare(turned, ["cpu"], parameters={"cpu": "ckks-lookup-762"}, batch=8)["machines"]
     assert [("error" in row, row["scheme"]) for row in rows_of] == [(True, "tfhe"), (False, "ckks"), (False, "ckks")]

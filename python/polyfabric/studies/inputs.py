@@ -71,7 +71,8 @@ class Inputs:
     def one_by_one(self, times: Times) -> Row:
         """The figures of a place with TFHE."""
         whole = seconds_of(times, self.at_once)
-        rows = [*(point for point in times if point[0] < self.at_once), (self.at_once, whole)]
+        between = [point for point in times if 1 < point[0] < self.at_once]
+        rows = [times[0], *between, (self.at_once, whole)]
         return {"scheme": "tfhe", "throughput_per_s": self.at_once / whole, "latency_s": times[0][1], "times": rows}
 
     def together(self, whole: LanePlan, few: LanePlan, seconds: Callable[[LanePlan], float]) -> Row:
