@@ -156,7 +156,7 @@ def test_this_computer_is_compared_for_batches_of_integers_alone(tmp_path, polyf
     ):
         with rejects(pf.errors.InputError, "cpu"):
             call()
-    one = pf.compare(turned, ["cpu"], batch=1)
+    one = pf.compare(turned, ["cpu", *TORUS], batch=1)
     assert {pair["from"] for pair in one["slots_faster"]} <= {None, 1}
     assert plots.of(one)
     # A set of one scheme leaves the other without a row.

@@ -173,7 +173,8 @@ def _timed_inputs(machine: Machine, work: Inputs, parameters: str | None) -> dic
         rate, latency = count / found["seconds"], alone["latency_s"]
         # Units are idle until enough inputs keep them busy.
         busy = max(1.0, rate * latency)
-        times = work.one_by_one([(1, latency), (busy, latency), (2 * busy, 2 * busy / rate)])
+        idle = [(busy, latency)] if busy > 1 else []
+        times = work.one_by_one([(1, latency), *idle, (2 * busy, 2 * busy / rate)])
     return {**_figures(machine, planned, found, times["throughput_per_s"], "inputs", times["latency_s"]), **times}
 
 
