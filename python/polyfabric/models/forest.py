@@ -2,7 +2,7 @@
 
 A feature is encrypted as digits of its quantised value. A node compares a feature with a threshold: the answer is the sign of
 a difference, ±1. Equal comparisons of all trees share one lookup. A row reaches a leaf if all answers on its path agree: one
-lookup on their sum gives the leaf's value then, and 0 otherwise. A tree's output is the sum of its leaves. One ciphertext carries
+lookup on their sum, after another for the first of more than 15, gives the leaf's value then, and 0 otherwise. A tree's output is the sum of its leaves. One ciphertext carries
 sums of few trees if values have several bits: the program returns sums of groups of trees, and the client adds them.
 """
 
