@@ -334,9 +334,15 @@ class Digits:
             by = amount
             return own.step(lambda builder: builder.integer_shift(direction, own.handle, 0, by.handle), by, span=span)
         stride = self.stride << amount if direction == "<<" else 1
-        return own.step(
-            lambda builder: builder.integer_shift(direction, own.handle, amount, None), span=span, stride=stride
-        )
+        self.tracer.splits |= bool(amount % 2 or own.width[0] % 2) and not self.tracer.wide_operations
+
+        def step(builder: Any) -> int:  # noqa: ANN401 - the native builder
+            # A sum has digits alone.
+            of = own.handle if self.tracer.bits else builder.integer_sum([(1, own.handle)])
+            moved = builder.integer_shift(direction, of, amount, None)
+            return moved if self.tracer.bits else builder.integer_sum([(1, moved)])
+
+        return own.step(step, span=span, stride=stride)
 
     def bit(self, index: int) -> Digits:
         """Bit `index`, 0 the least significant."""

@@ -279,16 +279,21 @@ def _cheapest_form(
     """The form of the program with the fewest multiplications, all with wide tables or all with lookups. `again`: see `Tracer`."""
 
     def traced(
-        form: Form, digits: Collection[str] = (), *, again: bool = again, operations: bool = True
+        form: Form, digits: Collection[str] = (), *, again: bool = again, operations: bool = True, bits: bool = True
     ) -> tuple[P, Tracer]:
-        tracer = Tracer(own, form, digits, again=again, wide_tables=wide, wide_operations=operations)
+        tracer = Tracer(own, form, digits, again=again, wide_tables=wide, wide_operations=operations, bits=bits)
         return traced_in(tracer, function, inputs, lanes, kind)
 
     def cheaper(
-        found: tuple[P, Tracer], form: Form, digits: Collection[str] = (), *, operations: bool = True
+        found: tuple[P, Tracer],
+        form: Form,
+        digits: Collection[str] = (),
+        *,
+        operations: bool = True,
+        bits: bool = True,
     ) -> tuple[P, Tracer]:
         try:
-            other = traced(form, digits, again=True, operations=operations)
+            other = traced(form, digits, again=True, operations=operations, bits=bits)
         except (Unfit, Error):
             # This lowering may have wider ranges, with values that a table's function rejects.
             return found
@@ -310,6 +315,9 @@ def _cheapest_form(
         form = found[1].form
         found = cheaper(found, form, found[1].converted)
         found = cheaper(found, form, inputs)
+    if found[1].splits and not wide:
+        # Sums of bits are noisier than digits, and may need a larger set.
+        found = cheaper(found, found[1].form, found[1].digits, bits=False)
     if found[1].by_table:
         # Next to lookups, a table needs a set in which both take longer.
         found = cheaper(found, found[1].form, found[1].digits, operations=False)

@@ -65,6 +65,7 @@ class Tracer(Asked):
         slot_tables: int | None = None,
         wide_tables: bool = False,
         wide_operations: bool = True,
+        bits: bool = True,
     ) -> None:
         self.name = name
         self.builder = TfheProgramBuilder(name, most())
@@ -72,6 +73,10 @@ class Tracer(Asked):
             self.builder.integer_slot_tables(slot_tables)
         if wide_tables:
             self.builder.integer_wide_tables(wide_operations)
+        self.bits = bits or wide_tables
+        """Whether integers that public shifts split keep their bits."""
+        self.splits = False
+        """Whether a public shift split one, so that digits alone may be cheaper."""
         self.wide_operations = wide_tables and wide_operations
         """Whether operations may become wide tables."""
         self.tabled = 1 << (MOST_INDEX if wide_tables else 8)
