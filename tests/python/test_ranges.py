@@ -80,7 +80,7 @@ def test_a_branch_is_sent_to_a_choice_which_takes_integers() -> None:
     remedy = pf.program(x=pf.Int(0, 3), y=pf.Int(0, 3))(lambda x, y: pf.where(x > y, x, y))
     for x, y in itertools.product(range(4), repeat=2):
         assert remedy.clear(x=x, y=y) == max(x, y)
-    assert remedy.cost().to_dict()["lookups"] == 3
+    assert remedy.cost().to_dict()["lookups"] == 2
 
 
 def test_bgv_comparisons_point_to_integers_of_tfhe() -> None:
