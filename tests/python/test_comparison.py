@@ -156,13 +156,25 @@ def test_this_computer_is_compared_for_batches_of_integers_alone(tmp_path, polyf
     ):
         with rejects(pf.errors.InputError, "cpu"):
             call()
-    one = pf.compare(turned, ["cpu", *TORUS], batch=1)
-    assert {pair["from"] for pair in one["slots_faster"]} <= {None, 1}
+    for batch in (2.5, True, 0):
+        with rejects(pf.errors.InputError, "batch", str(batch)):
+            pf.compare(turned, ["cpu"], batch=batch)
+    one, many = (pf.compare(turned, ["cpu"], batch=batch) for batch in (1, 1 << 10))
+    # A batch need not be as large as that from which slots are faster.
+    found = {pair["ckks"]: pair["from"] for pair in one["slots_faster"]}
+    assert found["cpu"] > 1
+    assert found["cpu"] == pytest.approx({pair["ckks"]: pair["from"] for pair in many["slots_faster"]}["cpu"], rel=0.5)
     assert plots.of(one)
     # A set of one scheme leaves the other without a row.
     rows_of = pf.compare(turned, ["cpu"], parameters={"cpu": "ckks-lookup-762"}, batch=8)["machines"]
-    assert [("error" in row, row["scheme"]) for row in rows_of] == [(True, "tfhe"), (False, "ckks"), (False, "ckks")]
-    assert rows_of[1]["parameters"] == "ckks-lookup-762"
+    assert [("error" in row, row["scheme"]) for row in rows_of] == [(False, "ckks"), (False, "ckks")]
+    assert rows_of[0]["parameters"] == "ckks-lookup-762"
+
+
+def test_a_program_without_lookups_has_no_estimate_with_tfhe():
+    moved = pf.program(x=pf.UInt(8))(lambda x: x << 2)
+    rows_of = pf.compare(moved, ["cpu"], batch=8)["machines"]
+    assert {row["scheme"]: "error" in row for row in rows_of} == {"tfhe": True, "ckks": False}
 
 
 def test_no_machine_at_all_is_an_error():

@@ -376,8 +376,22 @@ def test_a_fault_or_an_interrupt_leaves_later_requests_alone() -> None:
     sharing._execute = interrupted
     with pytest.raises(KeyboardInterrupt):
         sharing.run({"x": [1]}, 1)
-    sharing._execute = Batches()
+    batches = sharing._execute = Batches()
     assert sharing.run({"x": [7]}, 1) == ([8], [-7])
+
+    class Interrupted:
+        def __enter__(self) -> None:
+            raise KeyboardInterrupt
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    turn, sharing._turn = sharing._turn, Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        sharing.run({"x": [9]}, 1)
+    sharing._turn = turn
+    assert sharing.run({"x": [2]}, 1) == ([3], [-2])
+    assert batches.executed == [[7], [2]]
 
 
 def test_threads_with_few_inputs_share_a_ciphertext_on_slots(tmp_path: Path) -> None:

@@ -85,3 +85,6 @@ def test_a_result_beyond_all_numbers_is_an_error_in_the_clear():
     assert doubled.clear(x=8e307) == 1.6e308
     with rejects(pf.errors.InputError, Path(__file__).name):
         doubled.clear(x=1e308)
+    squared = pf.program(x=pf.Real.bounded(1e200))(lambda x: x * x)
+    with rejects(pf.errors.InputError, Path(__file__).name):
+        squared.clear(x=1e200)

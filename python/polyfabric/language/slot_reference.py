@@ -187,6 +187,14 @@ class Reference:
                     for operand in set(step.operands):
                         if needed[operand] == at:
                             del held[operand]
+        for at in self.outputs.values():
+            step = self.steps[at]
+            if self.modulus is None and isinstance(step, Step) and not np.isfinite(held[at]).all():
+                file, line = step.place
+                largest = np.finfo(np.float64).max
+                raise InputError(
+                    f"{file}:{line}: a result is not finite: numbers reach {largest:.1e}; give smaller inputs"
+                )
         return {name: held[at] for name, at in self.outputs.items()}
 
     def _readers(self) -> dict[int, int]:

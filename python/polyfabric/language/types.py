@@ -74,6 +74,7 @@ def called_as(example: str) -> Callable[[Made], Made]:
                 raise refuse(f"{name} is no type without its arguments; write {example}.matrix(rows, columns)")
             raise AbsentError(str(refuse(f"{name} has no .matrix; {BEYOND['matrix']}")))
 
+        vector.__qualname__, matrix.__qualname__ = f"{name}.vector", f"{name}.matrix"
         vars(made).update(example=example, vector=vector, matrix=matrix)
         return made
 

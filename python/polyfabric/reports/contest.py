@@ -60,8 +60,9 @@ def rows(d: dict[str, Any]) -> list[Rows]:
         tables.append(Rows("what each holds", ("machine", "parameters", "slots"), holds, left=2))
     if d.get("slots_faster"):
         tables.append(_faster(d["slots_faster"]))
-    if d["widths"] != "own":
-        tables.append(_widths([row for row in held if not row.get("estimated")]))
+    machines = [row for row in held if not row.get("estimated")]
+    if d["widths"] != "own" and machines:
+        tables.append(_widths(machines))
     refused = [(_name(row), row["error"]) for row in d["machines"] if "error" in row]
     if refused:
         tables.append(Rows("not held", ("machine", "reason"), refused, left=2))

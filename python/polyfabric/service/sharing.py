@@ -44,10 +44,16 @@ class Sharing:
         request = _Request(inputs, count)
         with self._lock:
             self._waiting.append(request)
-        with self._turn:
-            # Earlier requests may fill a ciphertext.
-            while not request.done:
-                self._execute_some()
+        try:
+            with self._turn:
+                # Earlier requests may fill a ciphertext.
+                while not request.done:
+                    self._execute_some()
+        finally:
+            # Nobody waits for the request of an interrupted thread.
+            with self._lock:
+                if request in self._waiting:
+                    self._waiting.remove(request)
         if request.error is not None:
             raise request.error
         return request.result

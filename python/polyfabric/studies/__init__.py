@@ -66,8 +66,9 @@ def compare(
 
 
 def _expect_batch(function: str, batch: int | None) -> None:
-    if batch is not None and not 1 <= batch <= MOST_ELEMENTS:
-        raise InputError(f"{function}: batch={batch}; give an integer from 1 to {MOST_ELEMENTS:,}")
+    whole = isinstance(batch, int) and not isinstance(batch, bool)
+    if batch is not None and not (whole and 1 <= batch <= MOST_ELEMENTS):
+        raise InputError(f"{function}: batch={shown(batch)}; give an integer from 1 to {MOST_ELEMENTS:,}")
 
 
 def _listed(what: str, given: Sequence[Any], *others: type) -> Sequence[Any]:

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import gt, lt
 from typing import Any
 
 from ..accelerators.machine import Machine
@@ -71,19 +72,25 @@ class Inputs:
     def one_by_one(self, times: Times) -> Row:
         """The figures of a place with TFHE."""
         whole = seconds_of(times, self.at_once)
-        between = [point for point in times if 1 < point[0] < self.at_once]
-        rows = [times[0], *between, (self.at_once, whole)]
+        if whole == 0:
+            raise MachineError(
+                f"{self.name} has no lookup, and times are estimated from lookups; `polyfabric run` measures it"
+            )
+        before, after = ([point for point in times if keep(point[0], self.at_once)] for keep in (lt, gt))
+        rows = [*before, (self.at_once, whole), *after]
         return {"scheme": "tfhe", "throughput_per_s": self.at_once / whole, "latency_s": times[0][1], "times": rows}
 
     def together(self, whole: LanePlan, few: LanePlan, seconds: Callable[[LanePlan], float]) -> Row:
         """The figures of a place with CKKS, where a plan takes `seconds`: of the whole batch, and of few inputs, which may fit a smaller ring."""
-        all_of_them, alone, lanes = seconds(whole), None, self.at_once
+        # A ring takes as long for few inputs as for as many as it has room for.
+        room = max(2 * int(whole.parameter_figures["slots"]), self.at_once)
+        all_of_them, alone, lanes = seconds(whole), None, room
         if few.parameters.name != whole.parameters.name:
             alone, lanes = seconds(few), min(2 * int(few.parameter_figures["slots"]), lanes)
         latency = all_of_them if alone is None else alone
         times = [(1, latency), (lanes, latency)]
-        if lanes < self.at_once:
-            times += [(lanes + 1, all_of_them), (self.at_once, all_of_them)]
+        if lanes < room:
+            times += [(lanes + 1, all_of_them), (room, all_of_them)]
         rate = self.at_once / all_of_them
         return {"scheme": "ckks", "throughput_per_s": rate, "latency_s": latency, "times": times}
 
@@ -123,7 +130,8 @@ def here(work: Inputs, parameters: str | None) -> list[Row]:
     ):
         row = {"machine": place, "title": f"{title}, estimated", "widths_are": OWN, "scheme": scheme, "estimated": True}
         rows.append(or_reason(row, make, parameters))
-    return rows
+    # A set is of one scheme.
+    return [row for row in rows if not row.get("set_refused")] or rows
 
 
 def _on_processors(planned: Plan) -> float:
