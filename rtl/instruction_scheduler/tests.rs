@@ -319,7 +319,7 @@ fn chain(machine: &Machine, parameters: &Parameters, order: KeySwitchOrder, coun
 #[test]
 #[ignore = "needs Verilator: make rtl"]
 fn bootstraps_of_stored_results() {
-    // Two groups a level; each load of a level waits for the store of its own group.
+    // Each of the three levels has two groups. A group is loaded when the group whose results it reads is stored.
     let mut program = chain(&morphling(), &short("morphling-I", 100), KeySwitchOrder::After, 80, 3);
     assert_eq!(program.groups().len(), 6);
     let unit = program.simulate();

@@ -267,6 +267,16 @@ def reals(x, y):
     return x * x + y
 
 
+def refused_by_both(specification: Any) -> None:
+    """C and Python refuse the specification."""
+    text = json.dumps(specification).encode()
+    with pytest.raises(RefusedError) as refused:
+        NativeClient(text)
+    assert refused.value.status == "FILE"
+    with pytest.raises(pf.errors.FileError):
+        pf.Specification.from_bytes(text)
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -287,24 +297,14 @@ def test_a_specification_that_contradicts_itself_is_refused_as_in_python(path: t
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
-    text = json.dumps(data).encode()
-    with pytest.raises(RefusedError) as refused:
-        NativeClient(text)
-    assert refused.value.status == "FILE"
-    with pytest.raises(pf.errors.FileError):
-        pf.Specification.from_bytes(text)
+    refused_by_both(data)
 
 
 @pytest.mark.parametrize("ends", ["inputs", "outputs"])
 def test_a_program_without_inputs_or_outputs_is_refused(ends: str) -> None:
     data = json.loads(pf.Specification.of(accepted).to_bytes())
     data["signature"][ends] = []
-    text = json.dumps(data).encode()
-    with pytest.raises(RefusedError) as refused:
-        NativeClient(text)
-    assert refused.value.status == "FILE"
-    with pytest.raises(pf.errors.FileError):
-        pf.Specification.from_bytes(text)
+    refused_by_both(data)
 
 
 def test_null_pointers_are_statuses() -> None:

@@ -22,14 +22,14 @@ from .types import MOST_INDEX, Type
 if TYPE_CHECKING:
     from .tracer import Tracer
 
-MOST_STEPS = 64
-"""Most operations of such a chain."""
-
 MOST_TABLED = 8
-"""Most bits of an integer of which a chain of operations with public numbers becomes one wide table."""
+"""Most bits of an integer for which a chain of operations on it and on public numbers becomes one wide table."""
 
 LEAST_TABLED = 4
-"""Most bits of one for which a single lookup gives a digit of the chain's result."""
+"""Most bits of an integer for which one lookup gives a digit of the chain's result, without a wide table."""
+
+MOST_STEPS = 64
+"""Most operations of such a chain."""
 
 BY_SIGNS = 10
 """Widest integers that are compared on slots by the signs of their digits."""
@@ -64,7 +64,7 @@ class Digits:
         self.truth = truth
         """Whether they are truth values."""
         self.of: tuple[Digits, Callable[[int], int], int] | None = None
-        """An integer of few bits, the function of it that this is by operations with public numbers and itself, and their number."""
+        """If this is computed from one integer of few bits and public numbers: that integer, the function, and the number of operations."""
 
     @property
     def bounds(self) -> Span:
@@ -121,7 +121,7 @@ class Digits:
 
     @property
     def root(self) -> tuple[Digits, Callable[[int], int], int]:
-        """An integer of few bits, if this is a function of one, the function, and its steps; else this value."""
+        """The integer of few bits from which this is computed, the function, and the number of operations; else this value itself."""
         return self.of or (self, lambda value: value, 0)
 
     def function(self, operand: Digits, function: Callable[[int], int], steps: int = 1) -> Digits:

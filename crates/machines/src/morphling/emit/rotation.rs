@@ -39,7 +39,7 @@ struct Path<'a> {
     steps: &'a Steps,
 }
 
-/// The rotator is a part of the decomposer. A step passes one forward transform, and each of its products has a register of its own.
+/// The decomposer also rotates. A step has one forward transform, and one register for each product.
 impl<'a> Pipeline for Emitter<'a> {
     type At<'r> = At<'r>;
 
